@@ -1,0 +1,24 @@
+// file.h - a file mapped for reading.
+//
+// nk_file_open maps a regular file privately and read-only; nk_file_close unmaps it. A file that shrinks while it is
+// mapped makes a read of the lost pages raise SIGBUS: only map files that nobody rewrites in place (installed libraries,
+// finished recordings).
+#ifndef NK_BASE_FILE_H
+#define NK_BASE_FILE_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct nk_file {
+    struct nk_bytes bytes; // an empty view for an empty file
+    uint64_t device, inode;
+    int64_t modified; // seconds since 1970
+};
+
+// 0, or -1 with a sentence that names the path: it does not exist, is no regular file, cannot be read or mapped.
+int nk_file_open(struct nk_file *file, const char *path, struct nk_err *err);
+void nk_file_close(struct nk_file *file);
+
+#endif

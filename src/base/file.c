@@ -1,0 +1,40 @@
+// file.c - a file mapped for reading.
+#define _GNU_SOURCE
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int map(struct nk_file *file, int fd, const char *path, struct nk_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st)) return nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be examined: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode)) return nk_fail(err, NK_ERR_BAD_INPUT, "%s: a regular file was expected", path);
+    *file = (struct nk_file){.device = st.st_dev, .inode = st.st_ino, .modified = st.st_mtime};
+    if (!st.st_size) return 0;
+    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) return nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be mapped: %s", path, strerror(errno));
+    file->bytes = nk_bytes(data, (size_t)st.st_size);
+    return 0;
+}
+
+int nk_file_open(struct nk_file *file, const char *path, struct nk_err *err)
+{
+    *file = (struct nk_file){0};
+    // O_NONBLOCK: a FIFO named by mistake must not hang us; fstat then says what it is.
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return nk_fail(err, NK_ERR_SYSTEM, "%s: %s", path, strerror(errno));
+    int result = map(file, fd, path, err);
+    close(fd);
+    return result;
+}
+
+void nk_file_close(struct nk_file *file)
+{
+    if (file->bytes.size) munmap((void *)(uintptr_t)file->bytes.data, file->bytes.size);
+    *file = (struct nk_file){0};
+}
