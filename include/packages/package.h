@@ -1,0 +1,18 @@
+// package.h - which installed package a library file belongs to.
+#ifndef NK_PACKAGES_PACKAGE_H
+#define NK_PACKAGES_PACKAGE_H
+
+#include "base/err.h"
+
+struct nk_package {
+    char name[128];    // "torch"; "" when unknown
+    char version[128]; // "2.4.1+cu121"
+    char source[8];    // "pip", "conda", "deb"
+};
+
+// Finds the owner of `path` (absolute) by reading package metadata near it: *.dist-info/RECORD in the site-packages above
+// it, conda-meta, dpkg's lists. Nothing is executed or imported. 0 when found; 1 when no package owns it; -1 on an error.
+// Allocates and opens files, so never call it on a path that must not block.
+int nk_package_find(const char *path, struct nk_package *out, struct nk_err *err);
+
+#endif
