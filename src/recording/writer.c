@@ -1,0 +1,265 @@
+// writer.c - writes a recording: whole records, appended with pwrite at an offset of our own.
+#define _GNU_SOURCE
+#include "recording/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+    FIRST_BLOCK = 4096,            // counters
+    LARGEST_BLOCK = 65536,         // blocks double up to this many
+    HIGH_FD = 200,                 // where programs that count on low descriptor numbers do not look
+    LONGEST_TEXT = 1 << 20,        // bytes
+    LARGEST_RECORD = (1 << 30) - 8 // bytes
+};
+// File systems that never overwrite in place: a page of a full one cannot be written, and the writer gets SIGBUS.
+enum { BTRFS = 0x9123683e, ZFS = 0x2fc12fc1, BCACHEFS = (int)0xca451a4e };
+
+static bool ours(const struct nk_writer *w)
+{
+    struct stat st;
+    return w->fd >= 0 && !fstat(w->fd, &st) && st.st_dev == w->device && st.st_ino == w->inode;
+}
+
+static void lose(struct nk_writer *w, enum nk_err_code code, const char *why)
+{
+    if (w->lost.code == NK_ERR_NONE) nk_fail(&w->lost, code, "the recording stops here: %s", why);
+    if (ours(w)) close(w->fd);
+    w->fd = -1;
+}
+
+// A write past RLIMIT_FSIZE would not only fail: it would send the program SIGXFSZ.
+static bool fits_limit(uint64_t end)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
+}
+
+// True when all bytes are in the file; else the file is lost.
+static bool put(struct nk_writer *w, const void *data, size_t size, uint64_t offset)
+{
+    const char *from = data;
+    if (!ours(w)) {
+        lose(w, NK_ERR_SYSTEM, "the program closed its file descriptor");
+        return false;
+    }
+    if (!fits_limit(offset + size)) {
+        lose(w, NK_ERR_SYSTEM, "the limit of file sizes (ulimit -f) is reached");
+        return false;
+    }
+    while (size) {
+        ssize_t n = pwrite(w->fd, from, size, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            lose(w, NK_ERR_SYSTEM, n ? strerror(errno) : "the file system takes no more bytes");
+            return false;
+        }
+        from += n;
+        size -= (size_t)n;
+        offset += (uint64_t)n;
+    }
+    return true;
+}
+
+// A descriptor out of the way of hosts that expect the lowest free number from their own open().
+static int high(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+    if (moved < 0) moved = fd > 2 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (moved != fd) close(fd);
+    return moved;
+}
+
+// Btrfs overwrites in place only in files that were marked so while they were empty.
+static void ask_in_place(int fd)
+{
+    struct statfs fs;
+    long flags = 0;
+    if (fstatfs(fd, &fs) || (uint32_t)fs.f_type != (uint32_t)BTRFS || ioctl(fd, FS_IOC_GETFLAGS, &flags)) return;
+    flags |= FS_NOCOW_FL;
+    ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+int nk_writer_open(struct nk_writer *w, const char *path, struct nk_err *err)
+{
+    int saved = errno;
+    struct nk_file_header header = {.magic = NK_RECORDING_MAGIC, .version = NK_RECORDING_VERSION};
+    *w = (struct nk_writer){.fd = -1};
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct stat st;
+    if (fd < 0) {
+        nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be created: %s", path, strerror(errno));
+        errno = saved;
+        return -1;
+    }
+    fd = high(fd);
+    if (fd >= 0 && !fstat(fd, &st)) {
+        w->fd = fd;
+        w->device = st.st_dev;
+        w->inode = st.st_ino;
+        ask_in_place(fd);
+    }
+    if (put(w, &header, sizeof header, 0)) {
+        w->end = sizeof header;
+        errno = saved;
+        return 0;
+    }
+    unlink(path);
+    nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be written: %s", path, w->lost.text);
+    errno = saved;
+    return -1;
+}
+
+// Copies blocks that are not mapped from the file into it.
+static void flush(struct nk_writer *w)
+{
+    for (uint32_t i = 0; i < w->blocks && w->fd >= 0; i++)
+        if (!w->block[i].shared && w->block[i].offset) put(w, w->block[i].at, w->block[i].size, w->block[i].offset);
+}
+
+void nk_writer_add(struct nk_writer *w, enum nk_record_type type, const void *head, size_t head_size, const void *tail,
+                   size_t tail_size)
+{
+    int saved = errno;
+    if (w->fd < 0 || head_size > UINT16_MAX || tail_size > LARGEST_RECORD - head_size - 16) return;
+    if (type == NK_REC_EXIT) flush(w);
+    size_t size = sizeof(struct nk_record_header) + head_size + tail_size, padded = (size + 7) & ~(size_t)7;
+    struct nk_record_header header = {(uint32_t)padded, (uint16_t)type, (uint16_t)head_size};
+    nk_buf_clear(&w->scratch);
+    nk_buf_add(&w->scratch, &header, sizeof header);
+    nk_buf_add(&w->scratch, head, head_size);
+    nk_buf_add(&w->scratch, tail, tail_size);
+    nk_buf_fill(&w->scratch, 0, padded - size);
+    if (w->scratch.failed)
+        lose(w, NK_ERR_MEMORY, "out of memory");
+    else if (put(w, w->scratch.data, padded, w->end))
+        w->end += padded;
+    errno = saved;
+}
+
+uint32_t nk_writer_text_n(struct nk_writer *w, const char *text, size_t size)
+{
+    if (!text || !size || w->fd < 0) return 0;
+    if (size > LONGEST_TEXT) size = LONGEST_TEXT;
+    int saved = errno;
+    uint64_t key = nk_hash_bytes(text, size);
+    uint32_t id = (uint32_t)(uintptr_t)nk_table_get(&w->by_hash, key);
+    if (!id) {
+        struct nk_rec_string record = {++w->strings, (uint32_t)size};
+        nk_writer_add(w, NK_REC_STRING, &record, sizeof record, text, size);
+        // When memory is short the text is only written again the next time.
+        if (w->fd >= 0) nk_table_put(&w->by_hash, key, (void *)(uintptr_t)record.id);
+        id = w->fd >= 0 ? record.id : 0;
+    }
+    errno = saved;
+    return id;
+}
+
+uint32_t nk_writer_text(struct nk_writer *w, const char *text)
+{
+    return text ? nk_writer_text_n(w, text, strlen(text)) : 0;
+}
+
+// May pages of this file be mapped for writing without the danger of a SIGBUS on a full disk? The zeros that were
+// written have given them their blocks, so that is a question of overwriting in place only.
+static bool overwrites_in_place(int fd)
+{
+    struct statfs fs;
+    if (fstatfs(fd, &fs)) return false;
+    if ((uint32_t)fs.f_type == (uint32_t)ZFS || (uint32_t)fs.f_type == (uint32_t)BCACHEFS) return false;
+    if ((uint32_t)fs.f_type != (uint32_t)BTRFS) return true;
+    long flags = 0;
+    return !ioctl(fd, FS_IOC_GETFLAGS, &flags) && (flags & FS_NOCOW_FL);
+}
+
+// Writes the record of a block of `n` counters: its head, a gap up to the next page, and zeros, which (unlike a hole)
+// give every page its place on the disk. Its file offset, or 0.
+static uint64_t write_block(struct nk_writer *w, uint32_t n, size_t page)
+{
+    static const char zeros[4096];
+    struct nk_rec_counters counters = {.first = w->counters, .n = n};
+    uint64_t head_end = w->end + sizeof(struct nk_record_header) + sizeof counters, bytes = (uint64_t)n * 8;
+    counters.offset = (head_end + page - 1) & ~(uint64_t)(page - 1);
+    struct nk_record_header header = {(uint32_t)(counters.offset + bytes - w->end), NK_REC_COUNTERS, sizeof counters};
+    uint64_t end = w->end + header.length;
+    for (uint64_t at = head_end; at < end;) {
+        size_t size = end - at < sizeof zeros ? (size_t)(end - at) : sizeof zeros;
+        if (!put(w, zeros, size, at)) return 0;
+        at += size;
+    }
+    // The head comes last: until then the file ends in a gap, and a reader sees no half-made block.
+    char head[sizeof header + sizeof counters];
+    memcpy(head, &header, sizeof header);
+    memcpy(head + sizeof header, &counters, sizeof counters);
+    if (!put(w, head, sizeof head, w->end)) return 0;
+    w->end = end;
+    return counters.offset;
+}
+
+static bool add_block(struct nk_writer *w)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t n = w->blocks < 4 ? FIRST_BLOCK << w->blocks : LARGEST_BLOCK;
+    if (n * sizeof(uint64_t) < page) n = (uint32_t)(page / sizeof(uint64_t));
+    if (w->blocks == NK_WRITER_BLOCKS) return false;
+    struct nk_writer_block block = {.size = n * sizeof(uint64_t)};
+    void *at = MAP_FAILED;
+    if (w->fd >= 0) block.offset = write_block(w, n, page);
+    if (block.offset && overwrites_in_place(w->fd))
+        at = mmap(NULL, block.size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, (off_t)block.offset);
+    block.shared = at != MAP_FAILED;
+    if (!block.shared) at = mmap(NULL, block.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return false;
+    block.at = at;
+    w->block[w->blocks++] = block;
+    w->counter_room = w->counters + n;
+    return true;
+}
+
+uint64_t *nk_writer_counter(struct nk_writer *w, uint32_t *id)
+{
+    static uint64_t spill;
+    int saved = errno;
+    bool room = w->counters < w->counter_room || add_block(w);
+    errno = saved;
+    *id = NK_NONE;
+    if (!room) return &spill;
+    struct nk_writer_block *newest = &w->block[w->blocks - 1];
+    size_t first = w->counter_room - newest->size / sizeof(uint64_t);
+    *id = w->counters++;
+    return newest->at + (*id - first);
+}
+
+static void release(struct nk_writer *w)
+{
+    if (ours(w)) close(w->fd);
+    w->fd = -1;
+    nk_table_free(&w->by_hash);
+    nk_buf_free(&w->scratch);
+}
+
+void nk_writer_forget(struct nk_writer *w)
+{
+    int saved = errno;
+    for (uint32_t i = 0; i < w->blocks; i++)
+        mmap(w->block[i].at, w->block[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    release(w);
+    *w = (struct nk_writer){.fd = -1};
+    errno = saved;
+}
+
+void nk_writer_close(struct nk_writer *w)
+{
+    int saved = errno;
+    flush(w);
+    release(w);
+    errno = saved;
+}
