@@ -1,0 +1,256 @@
+// find.c - every place in a file where device code lies.
+//
+// Containers in .nv_fatbin and __nv_relfatbin lie back to back. Everywhere else (.rodata, .data, sections of the
+// vendor's own, unnamed bytes) they are searched for by the 8 bytes that start each of them, at any offset: some are
+// embedded byte arrays without alignment.
+#define _GNU_SOURCE
+#include "image/find.h"
+#include "image/archive.h"
+#include "image/elf.h"
+#include "image/fatbin.h"
+#include "image/ptx.h"
+
+#include <string.h>
+
+// A file has two such sections, an object at most a few; what exceeds this is found by searching.
+#define MAX_WALKED 64
+// Sections beyond are not asked for the name of a place, so that a lying section count costs no time.
+#define MAX_NAMED 4096
+
+struct range {
+    uint64_t start, end;
+};
+
+struct search {
+    struct nk_bytes file;
+    uint64_t base; // of `file` in the archive
+    struct nk_bytes member;
+    nk_found_fn each;
+    void *user;
+    const struct nk_elf *elf; // NULL: not an ELF file
+    struct range walked[MAX_WALKED];
+    size_t n_walked;
+    // The name for places in [.start, .end): the last answer of section_at.
+    struct range named;
+    struct nk_bytes name;
+};
+
+static int hand_out(struct search *search, struct range place, enum nk_found_kind kind, uint32_t flags,
+                    struct nk_bytes section)
+{
+    struct nk_found found = {.offset = search->base + place.start,
+                             .kind = kind,
+                             .flags = flags,
+                             .section = section,
+                             .member = search->member};
+    if (!nk_bytes_part(search->file, place.start, place.end - place.start, &found.bytes)) return 0;
+    return search->each(&found, search->user);
+}
+
+static bool is_key_at(struct nk_bytes view, uint64_t at)
+{
+    struct nk_bytes key;
+    return nk_bytes_part(view, at, NK_FATBIN_KEY_SIZE, &key) &&
+           memcmp(key.data, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE) == 0;
+}
+
+static uint64_t next_key(struct nk_bytes view, uint64_t from)
+{
+    int64_t hit = nk_bytes_find(view, from, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE);
+    return hit < 0 ? view.size : (uint64_t)hit;
+}
+
+// Where the container at `at` ends inside `view`. A damaged one reaches up to the next container behind its last good
+// entry, so that one wrong size does not swallow the rest of a section.
+static uint64_t container_end(struct nk_bytes view, uint64_t at, bool *damaged)
+{
+    struct nk_fatbin walk;
+    struct nk_entry_view entry;
+    struct nk_bytes rest;
+    *damaged = true;
+    if (!nk_bytes_from(view, at, &rest) || nk_fatbin_begin(&walk, rest, NULL)) return next_key(view, at + 1);
+    int result;
+    while ((result = nk_fatbin_next(&walk, &entry, NULL)) == 1) continue;
+    *damaged = result < 0;
+    if (!result) return at + walk.claimed;
+    return next_key(view, at + (walk.at > NK_FATBIN_HEADER ? walk.at : NK_FATBIN_HEADER));
+}
+
+// ---- sections of containers, back to back
+
+static int walk_range(struct search *search, struct range place, uint32_t flags, struct nk_bytes section)
+{
+    struct nk_bytes view = nk_bytes(search->file.data, (size_t)place.end);
+    for (uint64_t at = place.start; at < place.end;) {
+        if (!view.data[at]) { // padding; none was ever seen, but a linker may add some
+            at++;
+            continue;
+        }
+        bool damaged = true;
+        uint64_t end = is_key_at(view, at) ? container_end(view, at, &damaged) : next_key(view, at);
+        uint32_t all = flags | (damaged ? NK_FOUND_DAMAGED : 0u);
+        int stop = hand_out(search, (struct range){at, end}, NK_FOUND_CONTAINER, all, section);
+        if (stop) return stop;
+        at = end;
+    }
+    return 0;
+}
+
+static bool overlaps(const struct search *search, struct range place)
+{
+    for (size_t i = 0; i < search->n_walked; i++)
+        if (place.start < search->walked[i].end && search->walked[i].start < place.end) return true;
+    return false;
+}
+
+static bool holds_containers(const struct nk_elf_section *section, uint32_t *flags)
+{
+    bool relocatable = nk_bytes_equal(section->name, nk_bytes("__nv_relfatbin", 14));
+    *flags = relocatable ? NK_FOUND_RELOCATABLE : 0;
+    return section->type != NK_SHT_NOBITS && (relocatable || nk_bytes_equal(section->name, nk_bytes(".nv_fatbin", 10)));
+}
+
+static int walk_sections(struct search *search)
+{
+    struct nk_elf_section section;
+    uint32_t flags;
+    for (uint32_t i = 0; i < search->elf->sections && search->n_walked < MAX_WALKED; i++) {
+        if (!nk_elf_section(search->elf, i, &section) || !holds_containers(&section, &flags)) continue;
+        if (section.offset >= search->file.size || !section.size) continue;
+        uint64_t left = search->file.size - section.offset, size = section.size < left ? section.size : left;
+        struct range place = {section.offset, section.offset + size};
+        if (overlaps(search, place)) continue;
+        search->walked[search->n_walked++] = place;
+        int stop = walk_range(search, place, flags, section.name);
+        if (stop) return stop;
+    }
+    return 0;
+}
+
+// ---- everywhere else
+
+// The name of the section around `at`. The answer is kept together with the range in which it holds.
+static struct nk_bytes section_at(struct search *search, uint64_t at)
+{
+    if (search->named.start <= at && at < search->named.end) return search->name;
+    search->named = (struct range){at, UINT64_MAX};
+    search->name = nk_bytes(NULL, 0);
+    struct nk_elf_section section;
+    for (uint32_t i = 0; search->elf && i < search->elf->sections && i < MAX_NAMED; i++) {
+        if (!nk_elf_section(search->elf, i, &section) || section.type == NK_SHT_NOBITS || !section.size) continue;
+        uint64_t end = section.size < UINT64_MAX - section.offset ? section.offset + section.size : UINT64_MAX;
+        if (section.offset > at && section.offset < search->named.end) search->named.end = section.offset;
+        if (section.offset > at || at >= end) continue;
+        search->name = section.name;
+        search->named.end = end;
+        break;
+    }
+    return search->name;
+}
+
+static uint64_t next_cubin(struct nk_bytes view, uint64_t from)
+{
+    // Magic, 64-bit, little-endian, version 1; the machine follows 18 bytes from the start.
+    static const char ident[] = "\177ELF\2\1\1";
+    uint16_t machine;
+    for (int64_t hit; (hit = nk_bytes_find(view, from, ident, sizeof ident - 1)) >= 0; from = (uint64_t)hit + 1)
+        if (nk_bytes_u16(view, (uint64_t)hit + 18, &machine) && machine == NK_EM_CUDA) return (uint64_t)hit;
+    return view.size;
+}
+
+static int search_range(struct search *search, struct range place)
+{
+    struct nk_bytes view = nk_bytes(search->file.data, (size_t)place.end);
+    uint32_t outside = search->elf && search->elf->sections ? NK_FOUND_OUTSIDE : 0;
+    uint64_t at = place.start, key = next_key(view, at), cubin = next_cubin(view, at);
+    while (key < view.size || cubin < view.size) {
+        bool damaged = false, container = key < cubin;
+        uint64_t start = container ? key : cubin, end;
+        if (container) {
+            end = container_end(view, start, &damaged);
+        } else {
+            uint64_t extent = nk_elf_extent(nk_bytes(view.data + start, view.size - (size_t)start));
+            damaged = extent > view.size - start;
+            // A damaged cubin may claim anything: do not let it hide the containers behind it.
+            end = damaged ? (key < view.size ? key : view.size) : start + extent;
+        }
+        int stop = hand_out(search, (struct range){start, end}, container ? NK_FOUND_CONTAINER : NK_FOUND_CUBIN,
+                            outside | (damaged ? NK_FOUND_DAMAGED : 0u), section_at(search, start));
+        if (stop) return stop;
+        // After damage look for cubins right behind its start; containers have been looked for already.
+        at = end;
+        if (key < at) key = next_key(view, at);
+        uint64_t from = damaged && !container ? start + 1 : at;
+        if (cubin < from) cubin = next_cubin(view, from);
+    }
+    return 0;
+}
+
+static int search_elsewhere(struct search *search)
+{
+    for (uint64_t at = 0; at < search->file.size;) {
+        struct range next = {search->file.size, search->file.size}; // the next range that was walked
+        for (size_t i = 0; i < search->n_walked; i++)
+            if (search->walked[i].end > at && search->walked[i].start < next.start) next = search->walked[i];
+        int stop = next.start > at ? search_range(search, (struct range){at, next.start}) : 0;
+        if (stop) return stop;
+        at = next.end;
+    }
+    return 0;
+}
+
+// ---- one file
+
+static int search_elf(struct search *search, unsigned options, struct nk_err *err)
+{
+    struct nk_elf elf;
+    if (nk_elf_open(&elf, search->file, err)) return -1;
+    if (elf.machine == NK_EM_CUDA) {
+        bool damaged = nk_elf_extent(search->file) > search->file.size;
+        return hand_out(search, (struct range){0, search->file.size}, NK_FOUND_CUBIN, damaged ? NK_FOUND_DAMAGED : 0u,
+                        nk_bytes(NULL, 0));
+    }
+    search->elf = &elf;
+    int stop = walk_sections(search);
+    if (!stop && !(options & NK_FIND_SECTIONS_ONLY)) stop = search_elsewhere(search);
+    search->elf = NULL;
+    if (stop || !elf.sections_lost) return stop;
+    return nk_fail(err, NK_ERR_BAD_INPUT,
+                   "the section headers at 0x%llx lie outside the file of %zu bytes: it was cut short",
+                   (unsigned long long)elf.section_table, search->file.size);
+}
+
+static int search_file(struct search *search, unsigned options, struct nk_err *err)
+{
+    struct range all = {0, search->file.size};
+    if (nk_bytes_starts(search->file, "\177ELF", 4)) return search_elf(search, options, err);
+    if (is_key_at(search->file, 0)) return walk_range(search, all, 0, nk_bytes(NULL, 0));
+    if (nk_ptx_looks(search->file)) return hand_out(search, all, NK_FOUND_PTX, 0, nk_bytes(NULL, 0));
+    return options & NK_FIND_SECTIONS_ONLY ? 0 : search_elsewhere(search);
+}
+
+static int search_archive(struct search *search, unsigned options, struct nk_err *err)
+{
+    struct nk_archive walk;
+    struct nk_archive_member member;
+    int result;
+    if (nk_archive_begin(&walk, search->file, err)) return -1;
+    while ((result = nk_archive_next(&walk, &member, err)) == 1) {
+        struct search inner = {.file = member.bytes,
+                               .base = member.offset,
+                               .member = member.name,
+                               .each = search->each,
+                               .user = search->user};
+        // A member that is no readable ELF file does not keep us from the next.
+        int stop = search_file(&inner, options, NULL);
+        if (stop > 0) return stop;
+    }
+    return result;
+}
+
+int nk_find_images(struct nk_bytes file, unsigned options, nk_found_fn each, void *user, struct nk_err *err)
+{
+    struct search search = {.file = file, .each = each, .user = user};
+    if (nk_archive_looks(file)) return search_archive(&search, options, err);
+    return search_file(&search, options, err);
+}
