@@ -1,0 +1,92 @@
+// core.h - what the files behind record.h share. Nobody else includes it.
+#ifndef NK_PRELOAD_CORE_H
+#define NK_PRELOAD_CORE_H
+
+#include "record.h"
+
+#include "base/buf.h"
+#include "base/settings.h"
+#include "dso.h"
+#include "recording/writer.h"
+
+// One failure that is already in the recording; more of the same only count.
+struct nk_failure {
+    uint32_t id;
+    int result;
+    bool surfaced;
+    const struct nk_thread *thread; // where it happened last, and after how many launches
+    uint64_t launches;
+    uint64_t *counter;
+};
+
+// All state of the recording. Guarded by the lock unless said otherwise.
+struct nk_core {
+    struct nk_settings settings;
+    struct nk_writer writer;
+    bool started;        // settings are read
+    bool off;            // switched off, or nothing can be recorded
+    bool opened;         // the file was made, or tried in vain
+    bool finished;
+    char path[4096];     // of the recording; "" when there is none
+    char parent[4096];   // of the recording of the process that forked this one
+    char exe[4096];
+    uint32_t libraries, containers, kernels, failures, stacks; // ids given out
+    struct nk_table library_ids;                               // hash of the path -> id
+    struct nk_table failures_by_key;
+    struct nk_failure *last_failure;
+    uint64_t gpus;  // bit n: GPU n is in the recording
+    int loading;    // CUmoduleLoadingMode, 0 while unknown
+    bool scanned;   // the process's libraries were looked through
+};
+extern struct nk_core nk_core;
+
+// Takes the lock and the thread's guard, opens the recording when it is the first time. False: do nothing.
+bool nk_enter(int *saved_errno);
+// The same, but without opening a recording: for what a program does before it touches CUDA.
+bool nk_enter_quietly(int *saved_errno);
+void nk_leave(int saved_errno);
+
+// ---- all below: with the lock held
+
+uint32_t nk_core_text(const char *text);
+// The id of the library at an address or of a file, recorded when it is new; 0 when the address is in none.
+uint32_t nk_core_library_at(const void *address);
+uint32_t nk_core_library(const char *path);
+// Writes the container, with its images, when it is not yet in the recording.
+void nk_core_container(struct nk_container *container, const void *loader);
+// The container of a code address or a file; found again when its content is known already. NULL: no memory.
+struct nk_container *nk_core_container_for(const void *code, const char *path, enum nk_origin origin);
+void nk_core_kernel(struct nk_kernel *kernel, uint32_t gpu);
+// The kernel that a host function stands for (registered with a shared runtime), or NULL.
+struct nk_kernel *nk_core_host_kernel(const void *function);
+void nk_core_note(const char *text);
+// For a forked child: what was given an id in the parent's recording has none in ours.
+void nk_core_forget_ids(void);
+
+struct nk_event {
+    enum nk_failure_kind kind;
+    enum nk_entry_id api;
+    int result;
+    bool runtime; // result is a cudaError_t that no driver call explains
+    struct nk_kernel *kernel;
+    struct nk_container *container;
+    const void *caller;
+    const void *stream;
+    enum nk_pinned pinned;
+    uint32_t gpu;
+};
+// Records a failure, or counts it when it is known.
+void nk_core_fail(const struct nk_event *event);
+// Everything that explains a failure and may be gone later: which images hold the kernel, the container's kernels, the
+// packages, and the GPU code of every other library in the process.
+void nk_core_explain(struct nk_kernel *kernel, struct nk_container *container);
+
+// ---- without the lock
+
+// The current device, recorded when it is new, or NK_NONE.
+uint32_t nk_core_gpu_here(void);
+// Whether the driver loads everything at start-up, so that a refused load is not yet a failure.
+bool nk_core_eager(void);
+uint64_t nk_core_time(void);
+
+#endif

@@ -1,0 +1,61 @@
+// process.c - fork and the ways out.
+//
+// exit() and a return from main run our destructor, last of all; its status comes from on_exit, registered at the first
+// CUDA call. _exit and quick_exit run no destructor: _exit is ours by name, quick_exit calls back. abort and signals run
+// nothing: what had failed is already in the file.
+#define _GNU_SOURCE
+#include "process.h"
+
+#include "record.h"
+#include "resolve.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int exit_status;
+static enum nk_exit exit_kind = NK_EXIT_UNKNOWN;
+
+static void note_exit(int status, void *unused)
+{
+    (void)unused;
+    exit_status = status;
+    exit_kind = NK_EXIT_EXIT;
+}
+
+static void quick(void) { nk_record_finish(NK_EXIT_QUICK, exit_status); }
+
+void nk_process_watch(void)
+{
+    pthread_atfork(nk_record_fork_prepare, nk_record_fork_parent, nk_record_fork_child);
+    on_exit(note_exit, NULL);
+    at_quick_exit(quick);
+}
+
+__attribute__((destructor)) static void end(void) { nk_record_finish(exit_kind, exit_status); }
+
+NK_EXPORT void _exit(int status) __attribute__((noreturn));
+NK_EXPORT void _Exit(int status) __attribute__((noreturn));
+
+static void leave(int status) __attribute__((noreturn));
+static void leave(int status)
+{
+    nk_record_finish(NK_EXIT_UNDERSCORE, status);
+    for (;;) syscall(SYS_exit_group, status);
+}
+
+// Another preload may want to see the exit too: it comes after us in the search order.
+static void pass_on(const char *name, int status) __attribute__((noreturn));
+static void pass_on(const char *name, int status)
+{
+    nk_record_finish(NK_EXIT_UNDERSCORE, status);
+    if (!nk_real_dlsym) nk_resolve_dlsym();
+    void (*next)(int) = nk_real_dlsym ? (void (*)(int))nk_real_dlsym(RTLD_NEXT, name) : NULL;
+    if (next) next(status);
+    leave(status);
+}
+
+void _exit(int status) { pass_on("_exit", status); }
+void _Exit(int status) { pass_on("_Exit", status); }

@@ -1,0 +1,330 @@
+// record.c - the recording of this process: its lock and guard, its file, the process, the driver and the GPUs.
+#define _GNU_SOURCE
+#include "core.h"
+
+#include "entries.h"
+#include "process.h"
+#include "resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct nk_core nk_core = {.writer = {.fd = -1}};
+_Thread_local struct nk_thread nk_thread;
+_Atomic int nk_pin;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+uint64_t nk_core_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint32_t nk_core_text(const char *text) { return nk_writer_text(&nk_core.writer, text); }
+
+void nk_core_note(const char *text)
+{
+    struct nk_rec_note note = {.text = nk_core_text(text)};
+    nk_writer_add(&nk_core.writer, NK_REC_NOTE, &note, sizeof note, NULL, 0);
+}
+
+// ---- the file
+
+static int folder(char *out, size_t size)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int n = *nk_core.settings.dir ? snprintf(out, size, "%s", nk_core.settings.dir)
+            : state && *state     ? snprintf(out, size, "%s/nokernel", state)
+            : home && *home       ? snprintf(out, size, "%s/.local/state/nokernel", home)
+                                  : -1;
+    return n < 0 || (size_t)n >= size ? -1 : 0;
+}
+
+static void make_folders(char *path)
+{
+    for (char *at = path + 1; *at; at++)
+        if (*at == '/') {
+            *at = 0;
+            mkdir(path, 0700);
+            *at = '/';
+        }
+    mkdir(path, 0700);
+}
+
+// <folder>/<program>-<pid>.nkr; -2, -3 ... follow where a process of that number was recorded before.
+static int open_file(struct nk_err *err)
+{
+    char dir[PATH_MAX - 300];
+    if (folder(dir, sizeof dir))
+        return nk_fail(err, NK_ERR_SYSTEM, "NOKERNEL_DIR, XDG_STATE_HOME and HOME are all unset or too long");
+    make_folders(dir);
+    const char *name = strrchr(nk_core.exe, '/');
+    for (int try = 1; try <= 100; try++) {
+        char more[16] = "";
+        if (try > 1) snprintf(more, sizeof more, "-%d", try);
+        snprintf(nk_core.path, sizeof nk_core.path, "%s/%.200s-%d%s.nkr", dir, name ? name + 1 : "program",
+                 (int)getpid(), more);
+        if (!nk_writer_open(&nk_core.writer, nk_core.path, err)) return 0;
+        if (errno != EEXIST) break;
+    }
+    nk_core.path[0] = 0;
+    return -1;
+}
+
+// The arguments as they are in /proc, one text each; at most 256 of them.
+static uint32_t arguments(uint32_t *ids, uint32_t room)
+{
+    char text[16384];
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    uint32_t count = 0;
+    if (fd >= 0) close(fd);
+    if (size > 0) text[size] = 0;
+    for (ssize_t at = 0; at < size && count < room; at += (ssize_t)strlen(text + at) + 1)
+        ids[count++] = nk_core_text(text[at] ? text + at : " ");
+    return count;
+}
+
+// Only the variables that decide what runs, never the whole environment.
+static uint32_t variables(uint32_t *ids, uint32_t room)
+{
+    static const char *const prefixes[] = {"CUDA_", "TORCH_", "PYTORCH_", "NOKERNEL", "LD_", "NVIDIA_"};
+    uint32_t count = 0;
+    for (char **at = environ; *at && count < room; at++)
+        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+            if (!strncmp(*at, prefixes[i], strlen(prefixes[i])) && count < room) {
+                ids[count++] = nk_core_text(*at);
+                break;
+            }
+    return count;
+}
+
+static void add_process(void)
+{
+    enum { ROOM = 256 };
+    uint32_t ids[2 * ROOM];
+    struct utsname host = {0};
+    char directory[PATH_MAX] = "";
+    uname(&host);
+    if (!getcwd(directory, sizeof directory)) directory[0] = 0;
+    struct nk_rec_process process = {
+        .pid = (uint64_t)getpid(),
+        .parent_pid = (uint64_t)getppid(),
+        .started = nk_core_time(),
+        .exe = nk_core_text(nk_core.exe),
+        .directory = nk_core_text(directory),
+        .host = nk_core_text(host.nodename),
+        .tool = nk_core_text(NK_VERSION),
+        .sync = nk_core_text(nk_core.settings.sync),
+        .parent = nk_core_text(nk_core.parent),
+    };
+    process.argc = arguments(ids, ROOM);
+    process.envc = variables(ids + process.argc, ROOM);
+    nk_writer_add(&nk_core.writer, NK_REC_PROCESS, &process, sizeof process, ids,
+                  (process.argc + process.envc) * sizeof *ids);
+}
+
+// "580.65.06": in the name of the file that libcuda.so.1 is a link to.
+static void driver_version(const char *path, char *out, size_t size)
+{
+    char real[PATH_MAX];
+    const char *name = realpath(path, real) ? strstr(real, "libcuda.so.") : NULL;
+    snprintf(out, size, "%s", name && strchr(name + 11, '.') ? name + 11 : "");
+}
+
+static bool is_one(const char *name)
+{
+    const char *value = getenv(name);
+    return value && !strcmp(value, "1");
+}
+
+static void add_driver(int cuda)
+{
+    struct nk_dso dso = {.path = ""};
+    char version[64] = "";
+    const void *any = nk_slot_get(NK_cuDriverGetVersion);
+    if (any && nk_dso_find(any, &dso)) driver_version(dso.path, version, sizeof version);
+    struct nk_rec_driver driver = {
+        .path = nk_core_text(dso.path),
+        .version = nk_core_text(version),
+        .cuda = (uint32_t)cuda,
+        .loading = (uint32_t)nk_core.loading,
+        .jit = (is_one("CUDA_FORCE_PTX_JIT") ? 1u : 0) | (is_one("CUDA_DISABLE_PTX_JIT") ? 2u : 0),
+    };
+    nk_writer_add(&nk_core.writer, NK_REC_DRIVER, &driver, sizeof driver, NULL, 0);
+}
+
+static void complain(const char *what, const char *why)
+{
+    char line[1024];
+    int size = snprintf(line, sizeof line, "nokernel: %s: %s\n", what, why);
+    if (size > 0 && write(STDERR_FILENO, line, (size_t)size < sizeof line ? (size_t)size : sizeof line - 1) < 0)
+        return; // nobody is left to tell
+}
+
+static void add_complaints(char *lines)
+{
+    for (char *at = lines, *end; at && *at; at = end) {
+        end = strchr(at, '\n');
+        if (end) *end++ = 0;
+        nk_core_note(at);
+    }
+}
+
+static void open_recording(void)
+{
+    struct nk_err err = {0};
+    int cuda = 0;
+    nk_core.opened = true;
+    if (open_file(&err)) {
+        nk_core.off = true;
+        complain("no recording", err.text);
+        return;
+    }
+    nk_real.cuDriverGetVersion(&cuda);
+    add_process();
+    add_driver(cuda);
+    struct nk_buf complaints = {0};
+    nk_settings_read(&nk_core.settings, environ, &complaints);
+    add_complaints(complaints.data);
+    nk_buf_free(&complaints);
+}
+
+// ---- the guard
+
+// Reads the settings. Before the first lock is taken for good, so that a disabled library costs one test.
+static void start(void)
+{
+    nk_settings_read(&nk_core.settings, environ, NULL);
+    nk_core.off = !strcmp(nk_core.settings.enabled, "off");
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+    bool blocks = blocking && *blocking && strcmp(blocking, "0"); // then the driver itself waits
+    nk_pin = !nk_core.off && !blocks && !strcmp(nk_core.settings.sync, "launch");
+    ssize_t size = readlink("/proc/self/exe", nk_core.exe, sizeof nk_core.exe - 1);
+    nk_core.exe[size > 0 ? size : 0] = 0;
+    if (!nk_core.off) nk_process_watch();
+    nk_core.started = true;
+}
+
+bool nk_enter_quietly(int *saved_errno)
+{
+    if (nk_thread.inside || nk_core.finished || (nk_core.started && nk_core.off)) return false;
+    *saved_errno = errno;
+    nk_thread.inside = true;
+    pthread_mutex_lock(&lock);
+    if (!nk_core.started) start();
+    if (!nk_core.off && !nk_core.finished) return true;
+    nk_leave(*saved_errno);
+    return false;
+}
+
+bool nk_enter(int *saved_errno)
+{
+    if (!nk_enter_quietly(saved_errno)) return false;
+    if (!nk_core.opened) open_recording();
+    if (!nk_core.off) return true;
+    nk_leave(*saved_errno);
+    return false;
+}
+
+void nk_leave(int saved_errno)
+{
+    pthread_mutex_unlock(&lock);
+    nk_thread.inside = false;
+    errno = saved_errno;
+}
+
+// ---- GPUs
+
+static void ask_gpu(CUdevice device, struct nk_rec_gpu *gpu, char *name, int size)
+{
+    int major = 0, minor = 0, integrated = 0;
+    size_t memory = 0;
+    CUuuid uuid = {{0}};
+    nk_real.cuDeviceGetAttribute(&major, NK_ATTR_CC_MAJOR, device);
+    nk_real.cuDeviceGetAttribute(&minor, NK_ATTR_CC_MINOR, device);
+    nk_real.cuDeviceGetAttribute(&integrated, NK_ATTR_INTEGRATED, device);
+    nk_real.cuDeviceTotalMem_v2(&memory, device);
+    nk_real.cuDeviceGetUuid(&uuid, device);
+    if (nk_real.cuDeviceGetName(name, size, device)) name[0] = 0;
+    *gpu = (struct nk_rec_gpu){.ordinal = (uint32_t)device,
+                               .sm = (uint32_t)(major * 10 + minor),
+                               .integrated = (uint32_t)integrated,
+                               .memory = memory};
+    memcpy(gpu->uuid, uuid.bytes, sizeof gpu->uuid);
+}
+
+void nk_record_gpu(CUdevice device)
+{
+    int saved;
+    if (device < 0 || device >= 64 || nk_core.gpus >> device & 1 || nk_thread.inside) return;
+    struct nk_rec_gpu gpu;
+    char name[256];
+    ask_gpu(device, &gpu, name, sizeof name);
+    if (!nk_enter(&saved)) return;
+    if (!(nk_core.gpus >> device & 1)) {
+        nk_core.gpus |= 1ull << device;
+        gpu.name = nk_core_text(name);
+        nk_writer_add(&nk_core.writer, NK_REC_GPU, &gpu, sizeof gpu, NULL, 0);
+    }
+    nk_leave(saved);
+}
+
+uint32_t nk_core_gpu_here(void)
+{
+    CUdevice device;
+    if (nk_thread.inside || nk_real.cuCtxGetDevice(&device) != NK_CUDA_SUCCESS) return NK_NONE;
+    nk_record_gpu(device);
+    return (uint32_t)device;
+}
+
+bool nk_core_eager(void)
+{
+    int saved, mode = 0, cuda = 0;
+    if (nk_core.loading) return nk_core.loading == NK_LOADING_EAGER;
+    nk_real.cuDriverGetVersion(&cuda);
+    if (nk_real.cuModuleGetLoadingMode(&mode) != NK_CUDA_SUCCESS) {
+        // The driver reads the variable; without it, LAZY is the default on Linux since CUDA 12.2 (CUDA C++ Programming
+        // Guide, "Lazy Loading").
+        const char *wanted = getenv("CUDA_MODULE_LOADING");
+        bool lazy = wanted && *wanted ? !strcmp(wanted, "LAZY") : cuda >= 12020;
+        mode = lazy ? NK_LOADING_LAZY : NK_LOADING_EAGER;
+    }
+    if (!nk_enter(&saved)) return mode == NK_LOADING_EAGER;
+    if (!nk_core.loading) {
+        nk_core.loading = mode;
+        add_driver(cuda);
+    }
+    nk_leave(saved);
+    return mode == NK_LOADING_EAGER;
+}
+
+// ---- fork
+
+void nk_record_fork_prepare(void) { pthread_mutex_lock(&lock); }
+void nk_record_fork_parent(void) { pthread_mutex_unlock(&lock); }
+
+void nk_record_fork_child(void)
+{
+    // The parent's file is left alone; a child that uses CUDA gets a file of its own, which names its parent's.
+    nk_writer_forget(&nk_core.writer);
+    pthread_mutex_init(&lock, NULL);
+    if (nk_core.path[0]) memcpy(nk_core.parent, nk_core.path, sizeof nk_core.parent);
+    nk_core.path[0] = 0;
+    nk_core.opened = nk_core.finished = nk_core.scanned = false;
+    nk_core.gpus = 0;
+    nk_core_forget_ids();
+}

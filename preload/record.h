@@ -1,0 +1,88 @@
+// record.h - the one door from a hook to the recording.
+//
+// A hook passes ids, handles and addresses; it knows neither verdicts nor text. Every function here may be called from
+// any thread, keeps errno, never fails in a way that the hook would have to handle, and does nothing when the library
+// is switched off, when the recording was lost, or when the thread is already inside (a signal handler that launches).
+#ifndef NK_PRELOAD_RECORD_H
+#define NK_PRELOAD_RECORD_H
+
+#include "objects.h"
+#include "real.h"
+#include "recording/event.h"
+
+#include <stdbool.h>
+
+// A call of the runtime that is under way in this thread: what the driver's functions are called for.
+struct nk_call {
+    enum nk_entry_id api;
+    const void *function; // the host function, or the cudaKernel_t, that the program named
+    const void *caller;
+    bool failed; // a failure of this call is already recorded
+    struct nk_call *outer;
+};
+
+// What we keep for a thread. Zero at first.
+struct nk_thread {
+    struct nk_call *call;
+    bool inside;       // our own code is at work
+    uint64_t launches; // kernels launched by this thread, through the runtime or the driver
+};
+extern _Thread_local struct nk_thread nk_thread;
+
+// Set once, when the first CUDA call is seen: is each launch waited for? Read without a lock.
+extern _Atomic int nk_pin;
+
+// ---- images (hook_image.c, hook_register.c). `r` is what the driver answered, handles are only valid when it is 0.
+
+// A load of `code` (or of the file `path`) into the library or module `handle`.
+void nk_record_load(enum nk_entry_id api, enum nk_origin origin, const void *handle, const void *code,
+                    const char *path, CUresult r, const void *caller);
+// cuLibraryGetModule: `module` is the library's module in the current context.
+void nk_record_module(const void *module, const void *library, CUresult r, const void *caller);
+void nk_record_unload(const void *handle);
+void nk_record_registered(const void *handle, const void *wrapper);
+void nk_record_host_function(const void *handle, const void *host_function, const char *name);
+void nk_record_unregistered(const void *handle);
+
+// ---- kernels (hook_function.c, hook_launch.c)
+
+// A look-up of `name` in `parent` (a library or module) that gave `function`.
+void nk_record_lookup(enum nk_entry_id api, const void *function, const void *parent, const char *name, CUresult r,
+                      const void *caller);
+// cuKernelGetFunction: the same kernel under one more handle.
+void nk_record_function(const void *function, const void *kernel, CUresult r, const void *caller);
+// The first launch of a kernel: gives it a counter and counts. Every launch of a kernel that has one is counted by the
+// hook itself.
+void nk_record_first_launch(const void *function);
+void nk_record_launch_failed(enum nk_entry_id api, const void *function, const void *stream, CUresult r,
+                             enum nk_pinned pinned, const void *caller);
+void nk_record_probe(enum nk_entry_id api, const void *function, CUresult r, const void *caller);
+void nk_record_graph(enum nk_entry_id api, const void *function, const void *stream, CUresult r, const void *caller);
+void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller);
+void nk_record_gpu(CUdevice device);
+
+// ---- the runtime (hook_runtime.c)
+
+static inline void nk_call_begin(struct nk_call *call, enum nk_entry_id api, const void *function, const void *caller)
+{
+    *call = (struct nk_call){api, function, caller, false, nk_thread.call};
+    nk_thread.call = call;
+}
+// Ends the call; when it failed and the driver's functions saw no failure meanwhile, records it. Returns `r`.
+cudaError_t nk_call_end(struct nk_call *call, cudaError_t r);
+// The kernel behind a cudaKernel_t, as __cudaGetKernel gave it for a host function.
+void nk_record_runtime_kernel(const void *kernel, const void *host_function);
+// An error was read by cudaGetLastError or cudaPeekAtLastError.
+void nk_record_surfaced(enum nk_entry_id api, cudaError_t r, const void *caller);
+
+// ---- the process (process.c)
+
+// The end of the process, or of its part that can be seen: writes what is left and prints the report. Only the first
+// call does something.
+void nk_record_finish(enum nk_exit how, int status);
+// Around fork: no half-written record in the child, and the child starts with an empty slate.
+void nk_record_fork_prepare(void);
+void nk_record_fork_parent(void);
+void nk_record_fork_child(void);
+
+#endif

@@ -1,0 +1,242 @@
+// record_failure.c - failures: what caused them, how often, and where they were read.
+#define _GNU_SOURCE
+#include "core.h"
+
+#include "entries.h"
+#include "stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static uint64_t thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
+
+// Errors that stay with the context: every later call returns them again (cuda.h: "the process must be terminated").
+static bool is_sticky(int result) { return result == 214 || result == 220 || (result >= 700 && result <= 720); }
+
+// ---- stacks
+
+static uint32_t add_stack(void)
+{
+    enum { ROOM = 64 };
+    void *addresses[ROOM];
+    struct nk_rec_frame frames[ROOM];
+    size_t count = nk_stack_walk(addresses, ROOM);
+    if (!count) return 0;
+    for (size_t i = 0; i < count; i++) {
+        // A return address may be the first byte after a call that does not return: look one byte before it.
+        const char *call = (const char *)addresses[i] - 1;
+        struct nk_dso dso;
+        struct nk_symbol symbol;
+        frames[i] = (struct nk_rec_frame){.address = (uintptr_t)addresses[i]};
+        if (!nk_dso_find(call, &dso)) continue;
+        frames[i].library = nk_core_library_at(call);
+        frames[i].offset = (uintptr_t)addresses[i] - dso.base;
+        if (nk_stack_symbol(call, &symbol)) continue;
+        frames[i].symbol = nk_core_text(symbol.name);
+        frames[i].displacement = symbol.displacement + 1;
+    }
+    struct nk_rec_stack stack = {.id = ++nk_core.stacks, .n = (uint32_t)count};
+    nk_writer_add(&nk_core.writer, NK_REC_STACK, &stack, sizeof stack, frames, count * sizeof *frames);
+    return stack.id;
+}
+
+// ---- failures
+
+static bool calls_a_probe(enum nk_entry_id api) { return api == NK_cudaFuncGetAttributes; }
+
+// What the runtime was called for says more than the driver's function that refused: a look-up inside a launch is a
+// failed launch, one inside cudaFuncGetAttributes a probe.
+static void look_at_call(struct nk_event *event)
+{
+    struct nk_call *call = nk_thread.call;
+    if (!call) return;
+    if (event->kind != NK_FAILED_WAIT && event->kind != NK_FAILED_GRAPH)
+        event->kind = calls_a_probe(call->api) ? NK_FAILED_PROBE : NK_FAILED_LAUNCH;
+    struct nk_kernel *wanted = event->kernel ? NULL : nk_core_host_kernel(call->function);
+    if (wanted) event->kernel = event->container ? nk_kernel_get(event->container, wanted->name) : wanted;
+    call->failed = true;
+}
+
+// One failure for each kind, kernel (or container, while the kernel is unknown), result and GPU.
+static uint64_t key_of(const struct nk_event *event)
+{
+    const void *subject = event->kernel ? (const void *)event->kernel : (const void *)event->container;
+    uint64_t place = subject ? (uintptr_t)subject : (uint64_t)event->api;
+    return nk_hash_u64(place) ^ nk_hash_u64((uint64_t)event->kind << 32 | (uint32_t)event->result) ^ event->gpu;
+}
+
+static void add_failure(struct nk_failure *failure, const struct nk_event *event)
+{
+    const struct nk_call *call = nk_thread.call;
+    struct nk_container *container = event->container;
+    if (!container && event->kernel) container = event->kernel->container;
+    nk_core_container(container, event->caller);
+    nk_core_kernel(event->kernel, event->gpu);
+    struct nk_rec_failure record = {
+        .id = failure->id,
+        .kind = event->kind,
+        .api = nk_core_text(nk_entries[event->api].symbol),
+        .inside = call && call->api != event->api ? nk_core_text(nk_entries[call->api].symbol) : 0,
+        .result = event->result,
+        .kernel = event->kernel ? event->kernel->id : 0,
+        .container = container ? container->id : 0,
+        .library = nk_core_library_at(call ? call->caller : event->caller),
+        .gpu = event->gpu,
+        .pinned = event->pinned,
+        .runtime = event->runtime,
+        .thread = thread_id(),
+        .stream = (uintptr_t)event->stream,
+        .time = nk_core_time(),
+    };
+    failure->counter = nk_writer_counter(&nk_core.writer, &record.counter);
+    record.stack = add_stack();
+    nk_writer_add(&nk_core.writer, NK_REC_FAILURE, &record, sizeof record, NULL, 0);
+    __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED); // before the rest: it is what must not be lost
+    if (nk_result_is_image(event->result)) nk_core_explain(event->kernel, container);
+}
+
+void nk_core_fail(const struct nk_event *seen)
+{
+    struct nk_event event = *seen;
+    look_at_call(&event);
+    uint64_t key = key_of(&event);
+    struct nk_failure *failure = nk_table_get(&nk_core.failures_by_key, key);
+    if (failure)
+        __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED);
+    else {
+        failure = calloc(1, sizeof *failure);
+        if (!failure || nk_table_put(&nk_core.failures_by_key, key, failure)) {
+            free(failure);
+            return;
+        }
+        failure->id = ++nk_core.failures;
+        failure->result = event.result;
+        add_failure(failure, &event);
+    }
+    failure->thread = &nk_thread;
+    failure->launches = nk_thread.launches;
+    nk_core.last_failure = failure;
+}
+
+// The failure that left this error behind: the last one, else any with that result.
+static struct nk_failure *origin_of(int result)
+{
+    if (nk_core.last_failure && nk_core.last_failure->result == result) return nk_core.last_failure;
+    size_t cursor = 0;
+    struct nk_failure *failure;
+    while ((failure = nk_table_next(&nk_core.failures_by_key, &cursor, NULL)))
+        if (failure->result == result) return failure;
+    return NULL;
+}
+
+static void add_surfaced(struct nk_failure *failure, enum nk_entry_id api, int r, const void *caller)
+{
+    if (failure->surfaced) return;
+    failure->surfaced = true;
+    struct nk_rec_surfaced record = {
+        .failure = failure->id,
+        .api = nk_core_text(nk_entries[api].symbol),
+        .result = r,
+        .library = nk_core_library_at(caller),
+        .later = failure->thread != &nk_thread || failure->launches != nk_thread.launches,
+        .thread = thread_id(),
+        .time = nk_core_time(),
+    };
+    if (record.later) record.stack = add_stack();
+    nk_writer_add(&nk_core.writer, NK_REC_SURFACED, &record, sizeof record, NULL, 0);
+}
+
+// True when `r` is an earlier failure's error coming back.
+static bool comes_back(enum nk_entry_id api, int r, const void *caller)
+{
+    struct nk_failure *origin = is_sticky(r) ? origin_of(r) : NULL;
+    if (origin) add_surfaced(origin, api, r, caller);
+    return origin != NULL;
+}
+
+void nk_record_surfaced(enum nk_entry_id api, cudaError_t r, const void *caller)
+{
+    int saved;
+    // Nothing failed that we saw: nothing to say, and no recording to open for it.
+    if (!nk_core.last_failure || !nk_enter(&saved)) return;
+    struct nk_failure *origin = origin_of(r);
+    if (origin) add_surfaced(origin, api, r, caller);
+    nk_leave(saved);
+}
+
+// ---- what the hooks report
+
+void nk_record_launch_failed(enum nk_entry_id api, const void *function, const void *stream, CUresult r,
+                             enum nk_pinned pinned, const void *caller)
+{
+    int saved;
+    uint32_t gpu = nk_core_gpu_here();
+    if (r == 4 || !nk_enter(&saved)) return; // CUDA_ERROR_DEINITIALIZED: the process is ending
+    struct nk_kernel *kernel = nk_kernel_of(function);
+    if (pinned == NK_PINNED_SYNCHRONISED || !comes_back(api, r, caller))
+        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LAUNCH, .api = api, .result = r, .kernel = kernel,
+                                        .caller = caller, .stream = stream, .pinned = pinned, .gpu = gpu});
+    nk_leave(saved);
+}
+
+void nk_record_probe(enum nk_entry_id api, const void *function, CUresult r, const void *caller)
+{
+    int saved;
+    // Only refusals for want of an image: "too many resources" is an answer, not a refusal.
+    if (!nk_result_is_image(r)) return;
+    uint32_t gpu = nk_core_gpu_here();
+    if (!nk_enter(&saved)) return;
+    nk_core_fail(&(struct nk_event){.kind = NK_FAILED_PROBE, .api = api, .result = r,
+                                    .kernel = nk_kernel_of(function), .caller = caller,
+                                    .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+    nk_leave(saved);
+}
+
+void nk_record_graph(enum nk_entry_id api, const void *function, const void *stream, CUresult r, const void *caller)
+{
+    int saved;
+    uint32_t gpu = nk_core_gpu_here();
+    if (!nk_enter(&saved)) return;
+    if (!comes_back(api, r, caller))
+        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_GRAPH, .api = api, .result = r,
+                                        .kernel = nk_kernel_of(function), .caller = caller, .stream = stream,
+                                        .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+    nk_leave(saved);
+}
+
+void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller)
+{
+    int saved;
+    // 600: "not ready" is no error. Other results of a wait (invalid handle, no context) are the program's own affair.
+    if (!is_sticky(r) && !nk_result_is_image(r)) return;
+    uint32_t gpu = nk_core_gpu_here();
+    if (!nk_enter(&saved)) return;
+    if (!comes_back(api, r, caller))
+        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_WAIT, .api = api, .result = r, .caller = caller,
+                                        .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+    nk_leave(saved);
+}
+
+// A runtime can answer from memory: one refusal by the driver, then failures that no driver call shows.
+static void runtime_failed(struct nk_call *call, cudaError_t r)
+{
+    int saved;
+    bool probe = calls_a_probe(call->api);
+    if (r == 4 || (probe && !nk_result_is_image(r))) return;
+    uint32_t gpu = nk_core_gpu_here();
+    if (!nk_enter(&saved)) return;
+    if (!comes_back(call->api, r, call->caller))
+        nk_core_fail(&(struct nk_event){.kind = probe ? NK_FAILED_PROBE : NK_FAILED_LAUNCH, .api = call->api,
+                                        .result = r, .runtime = true, .kernel = nk_core_host_kernel(call->function),
+                                        .caller = call->caller, .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+    nk_leave(saved);
+}
+
+cudaError_t nk_call_end(struct nk_call *call, cudaError_t r)
+{
+    if (__builtin_expect(r != NK_CUDA_SUCCESS, 0) && !call->failed) runtime_failed(call, r);
+    nk_thread.call = call->outer;
+    return r;
+}
