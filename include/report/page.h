@@ -1,0 +1,27 @@
+// page.h - lays words out on lines of a given width: labels on the left, text from column 10 on.
+#ifndef NK_REPORT_PAGE_H
+#define NK_REPORT_PAGE_H
+
+#include "base/buf.h"
+
+enum { NK_PAGE_TEXT = 10 }; // column where text begins
+
+enum nk_style { NK_STYLE_PLAIN, NK_STYLE_STRONG, NK_STYLE_BAD, NK_STYLE_FAINT };
+
+struct nk_page {
+    struct nk_buf *out;
+    size_t columns;
+    bool colour, full_paths;
+};
+
+// Columns that text has beside its label.
+size_t nk_page_room(const struct nk_page *page);
+// A line: `label` after `indent` spaces, then `text`, broken at spaces. An empty text gives no line at all.
+void nk_page_row(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text);
+// The same for the contents of a buffer, which it empties.
+void nk_page_buf(struct nk_page *page, int indent, const char *label, enum nk_style style, struct nk_buf *text);
+// A sentence over the whole width, indented.
+void nk_page_sentence(struct nk_page *page, int indent, const char *text);
+void nk_page_gap(struct nk_page *page);
+
+#endif

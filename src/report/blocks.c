@@ -1,0 +1,278 @@
+// blocks.c - the parts of the text report about failures and refusals.
+#include "report/blocks.h"
+#include "driver/results.h"
+#include "report/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BLOCKS = 5, MOST_LINES = 10, MOST_FRAMES = 5, MOST_NAMES = 3 };
+
+// What a block is about: failures of one kernel (or of unnamed kernels of one library) on one GPU.
+static bool together(const struct nk_run_failure *a, const struct nk_run_failure *b)
+{
+    if (a->class != b->class || a->gpu != b->gpu || a->kernel != b->kernel || a->guess != b->guess) return false;
+    if (a->kernel) return true;
+    if (!a->container || !b->container) return a->container == b->container && a->r.api == b->r.api;
+    return a->container->library ? a->container->library == b->container->library : a->container == b->container;
+}
+
+static bool first_of_block(const struct nk_run *run, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (together(&run->failures[i], &run->failures[index])) return false;
+    return true;
+}
+
+// How many different containers the failures of a block are about.
+static size_t boxes(const struct nk_run *run, const struct nk_run_failure *first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->failure_count; i++) {
+        const struct nk_run_failure *f = &run->failures[i];
+        bool known = !f->container || !together(first, f);
+        for (size_t k = 0; k < i && !known; k++)
+            known = together(first, &run->failures[k]) && run->failures[k].container == f->container;
+        count += !known;
+    }
+    return count;
+}
+
+static void name_of(struct nk_buf *out, struct nk_run *run, const struct nk_run_failure *f, size_t columns)
+{
+    if (f->kernel || f->guess) {
+        nk_words_kernel(out, nk_run_text(run, f->kernel ? f->kernel->name : f->guess), columns);
+    } else if (f->container) {
+        const struct nk_run_library *library = f->container->library ? f->container->library : f->container->loader;
+        nk_buf_text(out, "a kernel of ");
+        nk_buf_text(out, library ? nk_words_base(library->path) : "an image in memory");
+        nk_buf_text(out, f->class == NK_CLASS_OTHER ? "" : " (the driver was not told which one)");
+    } else {
+        nk_buf_text(out, "a call that names no kernel");
+    }
+}
+
+// "cuLaunchKernel returned 209 CUDA_ERROR_NO_BINARY_FOR_GPU, 3 times"
+static void call_of(struct nk_buf *out, struct nk_run *run, const struct nk_run_failure *f, uint64_t count, size_t n)
+{
+    const char *api = nk_run_text(run, f->r.api), *inside = nk_run_text(run, f->r.inside);
+    nk_buf_text(out, *api ? api : "a call");
+    if (*inside && strcmp(inside, api)) nk_buf_format(out, " (in %s)", inside);
+    nk_buf_text(out, f->r.pinned == NK_PINNED_SYNCHRONISED ? " was followed by " : " returned ");
+    nk_words_result(out, &f->r);
+    nk_buf_text(out, ", ");
+    nk_words_times(out, count);
+    if (n > 1) nk_buf_format(out, ", for %zu fat binaries", n);
+}
+
+// The calls of a block: those that differ in nothing but the container are one line.
+static void calls(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *first, struct nk_buf *line)
+{
+    for (size_t i = 0; i < run->failure_count; i++) {
+        const struct nk_run_failure *f = &run->failures[i];
+        uint64_t count = 0;
+        size_t n = 0;
+        for (size_t k = 0; k < run->failure_count; k++) {
+            const struct nk_run_failure *g = &run->failures[k];
+            if (!together(first, g) || g->r.api != f->r.api || g->r.result != f->r.result || g->r.kind != f->r.kind)
+                continue;
+            if (k < i) break; // written already
+            count += g->count;
+            n++;
+        }
+        if (!count || !together(first, f)) continue;
+        call_of(line, run, f, count, f->kernel ? 1 : n);
+        nk_page_buf(page, 2, "", NK_STYLE_PLAIN, line);
+    }
+}
+
+// Kernels of the containers of a block, where the one that was wanted is not known.
+static void candidates(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *first,
+                       struct nk_buf *line)
+{
+    size_t shown = 0, total = 0;
+    uint32_t ids[MOST_NAMES] = {0};
+    if (first->kernel || first->guess || boxes(run, first) > MOST_LINES) return;
+    for (size_t i = 0; i < run->failure_count; i++) {
+        const struct nk_run_failure *f = &run->failures[i];
+        if (!together(first, f) || !f->container) continue;
+        total += f->container->names_total;
+        for (uint32_t k = 0; k < f->container->names_count && shown < MOST_NAMES; k++) {
+            uint32_t id = f->container->names[k];
+            bool again = false;
+            for (size_t n = 0; n < shown; n++) again |= ids[n] == id;
+            if (again) continue;
+            if (shown) nk_buf_text(line, ", ");
+            nk_words_kernel(line, nk_run_text(run, id), nk_page_room(page) - 20);
+            ids[shown++] = id;
+        }
+    }
+    if (total > shown) nk_buf_format(line, " and %zu more", total - shown);
+    nk_page_buf(page, 2, "one of", NK_STYLE_PLAIN, line);
+}
+
+static void stack(struct nk_page *page, struct nk_run *run, const struct nk_run_stack *frames, struct nk_buf *line)
+{
+    bool last = false;
+    for (uint32_t i = 0, shown = 0; frames && i < frames->count && shown < MOST_FRAMES && !last; i++) {
+        if (!nk_words_frame(line, run, &frames->frames[i], nk_page_room(page), &last)) continue;
+        nk_page_buf(page, 4, shown++ ? "" : "at", NK_STYLE_PLAIN, line);
+    }
+}
+
+static bool read_elsewhere(const struct nk_run_failure *f)
+{
+    const struct nk_run_surfaced *s = f->surfaced;
+    return s && (s->r.later || (s->library && f->library && s->library != f->library));
+}
+
+static void read_by(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *f, struct nk_buf *line)
+{
+    if (!read_elsewhere(f)) return;
+    const char *api = nk_run_text(run, f->surfaced->r.api);
+    nk_buf_text(line, *api ? api : "a call");
+    if (f->surfaced->library) nk_buf_format(line, ", called by %s", nk_words_base(f->surfaced->library->path));
+    if (f->surfaced->r.later) nk_buf_text(line, ", after other work: what stood there had not failed");
+    nk_page_buf(page, 4, "read", NK_STYLE_PLAIN, line);
+}
+
+// Container, images and need of a kernel on a GPU, and the reason where it says more than the lists.
+static void images(struct nk_page *page, struct nk_run *run, const struct nk_run_container *c,
+                   const unsigned char *holds, const struct nk_run_gpu *gpu, struct nk_verdict verdict)
+{
+    struct nk_buf line = {0};
+    nk_words_place(&line, c, page->full_paths);
+    nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
+    if (c && c->count) {
+        struct nk_archs archs = {0};
+        nk_archs_add(&archs, c, holds);
+        nk_words_has(&line, &archs);
+        nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, &line);
+    }
+    if (verdict.runs == NK_RUNS_NONE || verdict.runs == NK_RUNS_HOLLOW) {
+        nk_words_needs(&line, run, c, holds, gpu);
+        nk_page_buf(page, 4, "needs", NK_STYLE_PLAIN, &line);
+        if (verdict.reason != NK_REASON_NO_IMAGE)
+            nk_page_row(page, 4, "why", NK_STYLE_PLAIN, nk_reason_sentence(verdict.reason));
+    } else if (verdict.runs == NK_RUNS_UNKNOWN && c && verdict.reason != NK_REASON_NONE) {
+        nk_page_row(page, 4, "note", NK_STYLE_PLAIN, nk_reason_sentence(verdict.reason));
+    }
+    nk_buf_free(&line);
+}
+
+static void contradiction(struct nk_page *page, const struct nk_run_failure *f, struct nk_buf *line)
+{
+    if (!f->contradiction) return;
+    nk_buf_format(line,
+                  "by the rules that nokernel knows it runs on sm_%u: %s. The driver says otherwise; please "
+                  "report this.",
+                  f->gpu->r.sm, nk_reason_sentence(f->verdict.reason));
+    nk_page_buf(page, 4, "but", NK_STYLE_STRONG, line);
+}
+
+static void failure(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *f, const char *label)
+{
+    struct nk_buf line = {0};
+    nk_page_gap(page);
+    name_of(&line, run, f, nk_page_room(page));
+    nk_page_buf(page, 2, label, NK_STYLE_BAD, &line);
+    calls(page, run, f, &line);
+    candidates(page, run, f, &line);
+    if (f->guess) nk_page_row(page, 4, "name", NK_STYLE_PLAIN, "known from the host function in the native stack");
+    if (run->gpu_count > 1 && f->gpu) {
+        nk_buf_format(&line, "GPU %u, sm_%u", f->gpu->r.ordinal, f->gpu->r.sm);
+        nk_page_buf(page, 4, "on", NK_STYLE_PLAIN, &line);
+    }
+    if (f->class != NK_CLASS_OTHER)
+        images(page, run, f->container, f->kernel ? f->kernel->holds : NULL, f->gpu, f->verdict);
+    else if (f->container) {
+        nk_words_place(&line, f->container, page->full_paths);
+        nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
+    }
+    contradiction(page, f, &line);
+    stack(page, run, f->stack, &line);
+    read_by(page, run, f, &line);
+    nk_buf_free(&line);
+}
+
+static void further(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *f, bool first)
+{
+    struct nk_buf line = {0};
+    name_of(&line, run, f, nk_page_room(page));
+    if (first) nk_page_gap(page);
+    nk_page_buf(page, 2, first ? "also" : "", NK_STYLE_BAD, &line);
+    nk_buf_free(&line);
+}
+
+void nk_block_failures(struct nk_page *page, struct nk_run *run)
+{
+    size_t shown = 0;
+    for (enum nk_failure_class class = NK_CLASS_MISSING; class <= NK_CLASS_OTHER; class ++)
+        for (size_t i = 0; i < run->failure_count; i++) {
+            const struct nk_run_failure *f = &run->failures[i];
+            if (f->class != class || !first_of_block(run, i)) continue;
+            if (shown < MOST_BLOCKS)
+                failure(page, run, f, "FAILED");
+            else if (shown < MOST_BLOCKS + MOST_LINES)
+                further(page, run, f, shown == MOST_BLOCKS);
+            shown++;
+        }
+    if (shown <= MOST_BLOCKS + MOST_LINES) return;
+    struct nk_buf line = {0};
+    nk_buf_format(&line, "and %zu more: nokernel report --json lists them all", shown - MOST_BLOCKS - MOST_LINES);
+    nk_page_buf(page, 2, "", NK_STYLE_PLAIN, &line);
+    nk_buf_free(&line);
+}
+
+static bool image_query(const struct nk_run_failure *f)
+{
+    return f->class == NK_CLASS_ASKED && f->r.kind == NK_FAILED_PROBE && nk_result_is_image(f->r.result);
+}
+
+void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < run->failure_count && shown < MOST_BLOCKS; i++) {
+        const struct nk_run_failure *f = &run->failures[i];
+        bool late = f->surfaced && f->surfaced->r.later;
+        if (!image_query(f) || !(late || all) || !first_of_block(run, i)) continue;
+        failure(page, run, f, "ASKED");
+        nk_page_row(page, 4, "that", NK_STYLE_PLAIN,
+                    late ? "is a query, not a launch; but its error is what the program read later"
+                         : "is a query, not a launch; the program may have stopped because of it");
+        shown++;
+    }
+}
+
+static bool same_query(const struct nk_run_failure *a, const struct nk_run_failure *b)
+{
+    return a->r.api == b->r.api && a->r.result == b->r.result && a->library == b->library;
+}
+
+void nk_block_asked(struct nk_page *page, struct nk_run *run)
+{
+    struct nk_buf line = {0};
+    size_t shown = 0;
+    for (size_t i = 0; i < run->failure_count && shown < MOST_LINES; i++) {
+        const struct nk_run_failure *f = &run->failures[i];
+        size_t kernels = 0;
+        for (size_t k = 0; k < run->failure_count && image_query(f); k++) {
+            if (!image_query(&run->failures[k]) || !same_query(f, &run->failures[k])) continue;
+            if (k < i) break;
+            kernels++;
+        }
+        if (!kernels) continue;
+        if (!shown++) {
+            nk_page_gap(page);
+            nk_page_sentence(page, 2, "asked and refused (queries: no failure by themselves)");
+        }
+        nk_buf_format(&line, "%s ", nk_run_text(run, f->r.api));
+        nk_words_result(&line, &f->r);
+        nk_buf_text(&line, ", about ");
+        nk_words_count(&line, kernels, "kernel", "kernels");
+        if (f->library) nk_buf_format(&line, ", by %s", nk_words_base(f->library->path));
+        nk_page_sentence(page, 4, line.data ? line.data : "");
+        nk_buf_clear(&line);
+    }
+    nk_buf_free(&line);
+}

@@ -1,0 +1,282 @@
+// coverage.c - the parts of the text report about libraries and GPUs.
+#include "report/coverage.h"
+#include "report/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NONE = 12, MOST_PARTLY = 6, MOST_GROUPS = 12, MOST_NAMES = 3 };
+
+static void heading(struct nk_page *page, const char *text)
+{
+    nk_page_gap(page);
+    nk_page_sentence(page, 2, text);
+}
+
+// A library as "torch 2.4.1   torch/lib/libtorch_cuda.so" with something after it.
+static void named(struct nk_buf *out, const struct nk_run_library *library, bool full)
+{
+    if (nk_words_package(out, library)) nk_buf_text(out, "   ");
+    nk_words_path(out, library->path, full);
+}
+
+// ---- refused at start-up
+
+struct refusals {
+    size_t refused, loaded;
+};
+
+static struct refusals refusals(const struct nk_run *run, const struct nk_run_library *library)
+{
+    struct refusals r = {0};
+    for (size_t i = 0; i < run->container_count; i++) {
+        const struct nk_run_container *c = &run->containers[i];
+        if (c->library != library || c->r.origin == NK_ORIGIN_SCANNED) continue;
+        r.refused += c->refused;
+        r.loaded++;
+    }
+    return r;
+}
+
+// Libraries that were refused whole come first: nothing of them can run.
+void nk_block_refused(struct nk_page *page, struct nk_run *run)
+{
+    struct nk_buf line = {0};
+    size_t shown = 0;
+    for (int whole = 1; whole >= 0; whole--)
+        for (size_t i = 0; i < run->library_count; i++) {
+            const struct nk_run_library *library = &run->libraries[i];
+            struct refusals r = refusals(run, library);
+            if (!r.refused || (r.refused == r.loaded) != whole) continue;
+            if (!shown++)
+                heading(page,
+                        "refused when the program started: which kernel it wanted cannot be seen here, because its "
+                        "CUDA runtime keeps it to itself");
+            nk_buf_format(&line, "%zu of %zu fat binaries of ", r.refused, r.loaded);
+            named(&line, library, page->full_paths);
+            if (shown <= MOST_NONE) nk_page_sentence(page, 4, line.data ? line.data : "");
+            nk_buf_clear(&line);
+        }
+    if (shown > MOST_NONE) {
+        nk_buf_format(&line, "and of %zu more libraries", shown - MOST_NONE);
+        nk_page_sentence(page, 4, line.data ? line.data : "");
+    }
+    nk_buf_free(&line);
+}
+
+// ---- doubts
+
+static void doubt(struct nk_page *page, struct nk_run *run, const struct nk_run_kernel *kernel, const char *label,
+                  const char *sentence)
+{
+    struct nk_buf line = {0};
+    struct nk_archs archs = {0};
+    nk_page_gap(page);
+    nk_words_kernel(&line, nk_run_text(run, kernel->name), nk_page_room(page));
+    nk_page_buf(page, 2, label, NK_STYLE_STRONG, &line);
+    nk_buf_text(&line, "launched ");
+    nk_words_times(&line, kernel->launches);
+    nk_buf_format(&line, " on sm_%u without an error; %s", kernel->gpu->r.sm, sentence);
+    nk_page_buf(page, 2, "", NK_STYLE_PLAIN, &line);
+    nk_words_place(&line, kernel->container, page->full_paths);
+    nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
+    nk_archs_add(&archs, kernel->container, kernel->holds);
+    nk_words_has(&line, &archs);
+    nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, &line);
+    nk_buf_free(&line);
+}
+
+void nk_block_doubts(struct nk_page *page, struct nk_run *run)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < run->kernel_count && shown < MOST_GROUPS; i++) {
+        struct nk_run_kernel *kernel = &run->kernels[i];
+        if (!kernel->launches) continue;
+        struct nk_verdict verdict = nk_sums_kernel(run, kernel, kernel->gpu);
+        if (verdict.runs == NK_RUNS_HOLLOW)
+            doubt(page, run, kernel, "EMPTY", nk_reason_sentence(verdict.reason));
+        else if (nk_sums_runs_against_rules(run, kernel))
+            doubt(
+                page, run, kernel, "DOUBT",
+                "by the rules that nokernel knows it has no image for that GPU: one of the two is wrong, please report "
+                "this");
+        else
+            continue;
+        shown++;
+    }
+}
+
+// ---- other libraries
+
+static bool failed(const struct nk_run *run, const struct nk_run_library *library)
+{
+    for (size_t i = 0; i < run->failure_count; i++) {
+        const struct nk_run_failure *f = &run->failures[i];
+        if (f->class == NK_CLASS_MISSING && f->container && f->container->library == library) return true;
+    }
+    return false;
+}
+
+static void gap(struct nk_page *page, const struct nk_run *run, const struct nk_run_library *library,
+                const struct nk_cover *cover)
+{
+    struct nk_buf line = {0};
+    named(&line, library, page->full_paths);
+    nk_buf_text(&line, ": ");
+    if (!strcmp(cover->word, "partly")) {
+        nk_buf_format(&line, "%zu of %zu fat binaries have no image for it", cover->none,
+                      cover->none + cover->native + cover->jit + cover->unknown);
+    } else {
+        struct nk_archs archs = {0};
+        nk_archs_library(&archs, run, library);
+        nk_words_has(&line, &archs);
+    }
+    nk_page_buf(page, 4, cover->word, NK_STYLE_PLAIN, &line);
+    nk_buf_free(&line);
+}
+
+struct others {
+    size_t none, partly, unknown, covered;
+};
+
+// Writes the libraries of one word and counts all.
+static void others_of(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, const char *word,
+                      size_t most, struct others *count, bool *begun)
+{
+    *count = (struct others){0};
+    for (size_t i = 0; i < run->library_count; i++) {
+        const struct nk_run_library *library = &run->libraries[i];
+        if (!library->scanned || failed(run, library)) continue;
+        struct nk_cover cover = nk_sums_cover(run, library, gpu);
+        if (!cover.word) continue;
+        bool none = !strcmp(cover.word, "none"), partly = !strcmp(cover.word, "partly");
+        bool unknown = !strcmp(cover.word, "unknown");
+        count->none += none;
+        count->partly += partly;
+        count->unknown += unknown;
+        count->covered += !none && !partly && !unknown;
+        if (strcmp(cover.word, word) || (none ? count->none : count->partly) > most) continue;
+        if (!*begun) {
+            struct nk_buf line = {0};
+            nk_buf_format(&line, "also in this process, for sm_%u", gpu->r.sm);
+            if (line.data) heading(page, line.data);
+            nk_buf_free(&line);
+        }
+        *begun = true;
+        gap(page, run, library, &cover);
+    }
+}
+
+static void rest(struct nk_buf *line, size_t count, const char *one, const char *many)
+{
+    if (!count) return;
+    if (line->size) nk_buf_text(line, ", ");
+    nk_words_count(line, count, one, many);
+}
+
+void nk_block_others(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu)
+{
+    struct others count;
+    struct nk_buf line = {0};
+    bool begun = false;
+    others_of(page, run, gpu, "none", MOST_NONE, &count, &begun);
+    others_of(page, run, gpu, "partly", MOST_PARTLY, &count, &begun);
+    if (begun) {
+        rest(&line, count.none > MOST_NONE ? count.none - MOST_NONE : 0, "more does not", "more do not");
+        rest(&line, count.partly > MOST_PARTLY ? count.partly - MOST_PARTLY : 0, "more partly", "more partly");
+        rest(&line, count.covered, "other covers it", "others cover it");
+        rest(&line, count.unknown, "cannot be judged", "cannot be judged");
+        if (line.size) nk_page_sentence(page, 4, line.data);
+    }
+    nk_buf_free(&line);
+}
+
+// ---- another GPU
+
+// Launched or wanted: the kernels that the question is about.
+static bool wanted(const struct nk_run_kernel *kernel) { return kernel->launches || kernel->failed; }
+
+void nk_elsewhere(struct nk_run *run, const struct nk_run_gpu *gpu, struct nk_elsewhere *out)
+{
+    *out = (struct nk_elsewhere){0};
+    for (size_t i = 0; i < run->kernel_count; i++) {
+        if (!wanted(&run->kernels[i])) continue;
+        enum nk_runs runs = nk_sums_kernel(run, &run->kernels[i], gpu).runs;
+        out->kernels++;
+        out->jit += runs == NK_RUNS_JIT;
+        out->hollow += runs == NK_RUNS_HOLLOW;
+        out->none += runs == NK_RUNS_NONE;
+        out->unknown += runs == NK_RUNS_UNKNOWN;
+    }
+}
+
+struct group {
+    const struct nk_run_kernel *first;
+    struct nk_verdict verdict;
+    struct nk_buf has, names;
+    size_t count;
+};
+
+static bool belongs(const struct group *group, const struct nk_run_kernel *kernel, struct nk_verdict verdict,
+                    const struct nk_buf *has)
+{
+    return group->first->container->library == kernel->container->library && group->verdict.runs == verdict.runs &&
+           group->verdict.reason == verdict.reason && group->has.size == has->size &&
+           (!has->size || !memcmp(group->has.data, has->data, has->size));
+}
+
+static size_t collect(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, struct group *groups)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->kernel_count; i++) {
+        const struct nk_run_kernel *kernel = &run->kernels[i];
+        struct nk_verdict verdict = nk_sums_kernel(run, kernel, gpu);
+        if (!wanted(kernel) || (verdict.runs != NK_RUNS_NONE && verdict.runs != NK_RUNS_HOLLOW)) continue;
+        struct nk_archs archs = {0};
+        struct nk_buf has = {0};
+        size_t at = 0;
+        nk_archs_add(&archs, kernel->container, kernel->holds);
+        nk_words_has(&has, &archs);
+        while (at < count && !belongs(&groups[at], kernel, verdict, &has)) at++;
+        if (at == MOST_GROUPS) {
+            nk_buf_free(&has);
+            continue;
+        }
+        if (at == count)
+            groups[count++] = (struct group){.first = kernel, .verdict = verdict, .has = has};
+        else
+            nk_buf_free(&has);
+        if (groups[at].count++ < MOST_NAMES) {
+            if (groups[at].names.size) nk_buf_text(&groups[at].names, ", ");
+            nk_words_kernel(&groups[at].names, nk_run_text(run, kernel->name), nk_page_room(page) - 2);
+        }
+    }
+    return count;
+}
+
+static void show(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, struct group *group)
+{
+    struct nk_buf line = {0};
+    nk_page_gap(page);
+    if (group->count > MOST_NAMES) nk_buf_format(&group->names, " and %zu more", group->count - MOST_NAMES);
+    nk_page_buf(page, 2, group->verdict.runs == NK_RUNS_HOLLOW ? "EMPTY" : "MISSING", NK_STYLE_BAD, &group->names);
+    nk_words_place(&line, group->first->container, page->full_paths);
+    nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
+    nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, &group->has);
+    nk_words_needs(&line, run, group->first->container, group->first->holds, gpu);
+    nk_page_buf(page, 4, "needs", NK_STYLE_PLAIN, &line);
+    if (group->verdict.reason != NK_REASON_NO_IMAGE)
+        nk_page_row(page, 4, "why", NK_STYLE_PLAIN, nk_reason_sentence(group->verdict.reason));
+    nk_buf_free(&line);
+}
+
+void nk_block_elsewhere(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu)
+{
+    struct group groups[MOST_GROUPS] = {0};
+    size_t count = collect(page, run, gpu, groups);
+    for (size_t i = 0; i < count; i++) {
+        show(page, run, gpu, &groups[i]);
+        nk_buf_free(&groups[i].has);
+        nk_buf_free(&groups[i].names);
+    }
+}

@@ -1,0 +1,64 @@
+// page.c - lays words out on lines of a given width.
+#include "report/page.h"
+
+#include <string.h>
+
+size_t nk_page_room(const struct nk_page *page)
+{
+    return page->columns > NK_PAGE_TEXT + 20 ? page->columns - NK_PAGE_TEXT : 20;
+}
+
+// How much of `text` goes on this line; *skip is how many spaces follow it.
+static size_t fit(const char *text, size_t room, size_t *skip)
+{
+    size_t size = strlen(text);
+    *skip = 0;
+    if (size <= room) return size;
+    size_t at = room;
+    while (at && text[at] != ' ') at--;
+    if (!at) at = room + strcspn(text + room, " "); // a word longer than the line stays whole
+    *skip = strspn(text + at, " ");
+    while (at && text[at - 1] == ' ') {
+        at--;
+    }
+    return at;
+}
+
+static void broken(struct nk_page *page, const char *text, size_t room, size_t indent)
+{
+    for (size_t skip, size; *text; text += size + skip) {
+        size = fit(text, room, &skip);
+        nk_buf_add(page->out, text, size);
+        nk_buf_text(page->out, "\n");
+        if (!size && !skip) return;
+        if (text[size + skip]) nk_buf_fill(page->out, ' ', indent);
+    }
+}
+
+void nk_page_row(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text)
+{
+    static const char *const on[] = {"", "\033[1m", "\033[1;31m", "\033[2m"};
+    if (!*text) return;
+    size_t used = (size_t)indent + strlen(label);
+    nk_buf_fill(page->out, ' ', (size_t)indent);
+    bool coloured = page->colour && style != NK_STYLE_PLAIN && *label;
+    if (coloured) nk_buf_text(page->out, on[style]);
+    nk_buf_text(page->out, label);
+    if (coloured) nk_buf_text(page->out, "\033[0m");
+    nk_buf_fill(page->out, ' ', used < NK_PAGE_TEXT ? NK_PAGE_TEXT - used : 1);
+    broken(page, text, nk_page_room(page), NK_PAGE_TEXT);
+}
+
+void nk_page_buf(struct nk_page *page, int indent, const char *label, enum nk_style style, struct nk_buf *text)
+{
+    if (text->size) nk_page_row(page, indent, label, style, text->data);
+    nk_buf_clear(text);
+}
+
+void nk_page_sentence(struct nk_page *page, int indent, const char *text)
+{
+    nk_buf_fill(page->out, ' ', *text ? (size_t)indent : 0);
+    broken(page, text, page->columns > (size_t)indent + 20 ? page->columns - (size_t)indent : 20, (size_t)indent);
+}
+
+void nk_page_gap(struct nk_page *page) { nk_buf_text(page->out, "\n"); }

@@ -1,0 +1,475 @@
+// test_report_text.c - what the report says, word for word.
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "recording_maker.h"
+#include "report/text.h"
+
+static char *report_with(const struct nk_text_options *options)
+{
+    struct nk_buf out = {0};
+    struct nk_err err = {0};
+    const char *path = made;
+    if (nk_report_text(&path, 1, options, &out, &err)) fail_msg("%s", err.text);
+    unlink(made);
+    // The folder's name is chance: what stands before it is compared.
+    char *recording = strstr(out.data, "\n  recording");
+    if (recording) *recording = 0;
+    return out.data;
+}
+
+static char *report(void) { return report_with(&(struct nk_text_options){0}); }
+
+static void expect(char *text, const char *expected)
+{
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void says(char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("expected: %s\nin: %s", part, text);
+}
+
+static void keeps_quiet_about(const char *text, const char *part)
+{
+    if (strstr(text, part)) fail_msg("not expected: %s\nin: %s", part, text);
+}
+
+static uint32_t small_program(int32_t status, uint32_t sm, const char *images, uint64_t launches)
+{
+    make_begin();
+    make_process(7, "/opt/app", "x");
+    make_driver("", 12040);
+    make_gpu(0, sm, "");
+    uint32_t library = make_library("/opt/libk.so", NULL, NULL);
+    uint32_t kernel = make_kernel("work", make_container(library, NK_ORIGIN_LIBRARY, 1, images), launches);
+    if (status >= 0) make_exit(status);
+    return kernel;
+}
+
+static void a_failed_launch_is_told_with_kernel_library_images_and_need(void **state)
+{
+    (void)state;
+    make_torch_on_5090();
+    expect(report(), "nokernel: 1 kernel of 1 has no image for this GPU\n"
+                     "\n"
+                     "  GPU 0   NVIDIA GeForce RTX 5090, sm_120, driver 580.65 (CUDA 13.0)\n"
+                     "\n"
+                     "  FAILED  fill_kernel\n"
+                     "          cuLaunchKernel returned 209 CUDA_ERROR_NO_BINARY_FOR_GPU, 3 times\n"
+                     "    in    torch 2.1.2+cu121   torch/lib/libtorch_cuda.so\n"
+                     "    has   sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90, no PTX\n"
+                     "    needs sm_120 (or PTX for compute_120 or lower)\n"
+                     "    at    launch_fill  libtorch_cuda.so\n"
+                     "          at_fill  libtorch_cuda.so\n"
+                     "\n"
+                     "  also in this process, for sm_120\n"
+                     "    none  torchvision 0.16.2   torchvision/_C.so: sm_80 sm_86, no PTX\n"
+                     "    1 other covers it\n");
+}
+
+static void a_healthy_run_is_one_line(void **state)
+{
+    (void)state;
+    small_program(0, 80, "80", 5);
+    make_end();
+    expect(report(), "nokernel: 1 kernel launched, it had an image for this GPU (sm_80)\n");
+}
+
+static void a_run_without_a_launch_is_one_line(void **state)
+{
+    (void)state;
+    small_program(0, 80, "80", 0);
+    make_end();
+    expect(report(), "nokernel: no kernel was launched\n");
+}
+
+static void a_healthy_run_that_ends_badly_says_so_in_the_same_line(void **state)
+{
+    (void)state;
+    small_program(3, 80, "80", 5);
+    make_end();
+    expect(report(), "nokernel: 1 kernel launched, it had an image for this GPU (sm_80); it ended with 3\n");
+}
+
+static void a_killed_run_is_not_called_ended(void **state)
+{
+    (void)state;
+    small_program(-1, 80, "80", 5);
+    make_end();
+    expect(report(),
+           "nokernel: 1 kernel launched, it had an image for this GPU (sm_80); it was killed, or still runs\n");
+}
+
+static void another_error_is_never_called_a_missing_image(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(1, 80, "80", 5);
+    make_failure(
+        (struct nk_rec_failure){
+            .kind = NK_FAILED_LAUNCH, .result = 719, .kernel = kernel, .pinned = NK_PINNED_SYNCHRONISED},
+        "cuLaunchKernel", 1);
+    make_end();
+    expect(report(), "nokernel: 1 kernel or call failed, not for want of an image\n"
+                     "\n"
+                     "  GPU 0   sm_80, driver of CUDA 12.4\n"
+                     "\n"
+                     "  FAILED  work\n"
+                     "          cuLaunchKernel was followed by 719 CUDA_ERROR_LAUNCH_FAILED, once\n"
+                     "    in    /opt/libk.so\n");
+}
+
+static void a_refused_query_is_no_failure(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(0, 80, "90", 0);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_PROBE, .result = 209, .kernel = kernel},
+                 "cuKernelGetFunction", 10);
+    make_end();
+    expect(report(), "nokernel: no kernel was launched\n");
+}
+
+static void a_refused_query_comes_to_the_front_when_its_error_was_read_later(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(0, 80, "90", 0);
+    uint32_t id =
+        make_failure((struct nk_rec_failure){.kind = NK_FAILED_PROBE, .result = 98, .kernel = kernel, .runtime = 1},
+                     "cudaFuncGetAttributes", 1);
+    struct nk_rec_surfaced s = {.failure = id, .api = text("cudaGetLastError"), .result = 98, .later = 1};
+    ADD(SURFACED, s);
+    make_end();
+    char *t = report();
+    says(t, "nokernel: no launch failed, but the program read the error of a refused query\n");
+    says(t, "  ASKED   work\n");
+    says(t, "cudaFuncGetAttributes returned 98 cudaErrorInvalidDeviceFunction, once\n");
+    says(t, "    read  cudaGetLastError, after other work: what stood there had not failed\n");
+    free(t);
+}
+
+static void refused_queries_come_to_the_front_when_the_program_ends_badly(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(1, 80, "90", 0);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_PROBE, .result = 209, .kernel = kernel},
+                 "cuKernelGetFunction", 1);
+    make_end();
+    char *t = report();
+    says(t, "nokernel: no launch was seen to fail, but images were refused and the program ended with status 1\n");
+    says(t, "  ASKED   work\n");
+    says(t, "    needs sm_80");
+    free(t);
+}
+
+static void start_up_refusals(int32_t status)
+{
+    small_program(status, 86, "86", 3);
+    for (int i = 0; i < 2; i++) {
+        uint32_t box = make_container(1, NK_ORIGIN_PRIVATE, 1, "75");
+        struct nk_rec_load load = {.container = box, .api = text("cudart slot 6"), .result = 209, .startup = 1};
+        ADD(LOAD, load);
+    }
+    make_end();
+}
+
+static void refusals_at_start_up_are_silent_in_a_healthy_run(void **state)
+{
+    (void)state;
+    start_up_refusals(0);
+    expect(report(), "nokernel: 1 kernel launched, it had an image for this GPU (sm_86)\n");
+}
+
+static void refusals_at_start_up_are_told_when_the_program_ends_badly(void **state)
+{
+    (void)state;
+    start_up_refusals(1);
+    char *t = report();
+    says(t, "  refused when the program started");
+    says(t, "    2 of 3 fat binaries of /opt/libk.so\n");
+    keeps_quiet_about(t, "FAILED");
+    free(t);
+}
+
+static void unnamed_failures_of_one_library_are_told_together(void **state)
+{
+    (void)state;
+    small_program(1, 120, "80", 0);
+    for (int i = 0; i < 3; i++) {
+        uint32_t box = make_container(1, NK_ORIGIN_LIBRARY, 1, "80"), names[2] = {text("first"), text("second")};
+        struct nk_rec_names record = {box, 2, 2, 0};
+        nk_writer_add(&maker, NK_REC_NAMES, &record, sizeof record, names, sizeof names);
+        make_failure((struct nk_rec_failure){.kind = NK_FAILED_LOOKUP, .result = 209, .container = box},
+                     "cuLibraryGetModule", 2);
+    }
+    make_end();
+    char *t = report();
+    says(t, "nokernel: 3 fat binaries in use have no image for this GPU\n");
+    says(t, "  FAILED  a kernel of libk.so (the driver was not told which one)\n"
+            "          cuLibraryGetModule returned 209 CUDA_ERROR_NO_BINARY_FOR_GPU, 6 times,\n"
+            "          for 3 fat binaries\n"
+            "  one of  first, second and 4 more\n"
+            "    in    /opt/libk.so\n");
+    free(t);
+}
+
+static void the_host_function_in_the_stack_names_the_kernel(void **state)
+{
+    (void)state;
+    small_program(1, 120, "80", 0);
+    uint32_t box = make_container(1, NK_ORIGIN_LIBRARY, 1, "80"), names[2] = {text("first"), text("second")};
+    struct nk_rec_names record = {box, 2, 2, 0};
+    nk_writer_add(&maker, NK_REC_NAMES, &record, sizeof record, names, sizeof names);
+    uint32_t stack = make_stack(1, "second", 1, "caller");
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LOOKUP, .result = 209, .container = box, .stack = stack},
+                 "cuLibraryGetModule", 1);
+    make_end();
+    char *t = report();
+    says(t, "  FAILED  second\n");
+    says(t, "    name  known from the host function in the native stack\n");
+    free(t);
+}
+
+static void an_error_that_nobody_read_makes_the_results_wrong(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(0, 120, "80", 1);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel, .runtime = 1},
+                 "cudaLaunchKernel", 1);
+    make_end();
+    char *t = report();
+    says(t, "  end     The program never read this error and ended with 0: its results are\n          wrong.\n");
+    free(t);
+}
+
+static void behind_a_hidden_runtime_it_only_asks_to_check_the_results(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(0, 120, "80", 1);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel}, "cuLaunchKernel",
+                 1);
+    make_end();
+    char *t = report();
+    says(t, "  end     The program went on and ended with 0: check its results.\n");
+    free(t);
+}
+
+static void a_driver_that_refuses_what_the_rules_allow_is_told(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(1, 86, "80", 0);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel}, "cuLaunchKernel",
+                 1);
+    make_end();
+    char *t = report();
+    says(t, "    but   by the rules that nokernel knows it runs on sm_86");
+    free(t);
+}
+
+static void a_driver_that_runs_what_the_rules_forbid_is_told(void **state)
+{
+    (void)state;
+    small_program(0, 120, "80", 4);
+    make_end();
+    char *t = report();
+    says(t, "nokernel: no launch failed, but something is doubtful\n");
+    says(t, "  DOUBT   work\n          launched 4 times on sm_120 without an error");
+    free(t);
+}
+
+static void a_kernel_that_is_absent_from_the_fitting_image_has_the_others_listed(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(1, 80, "80 90", 0);
+    make_holds(kernel, "AP");
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LOOKUP, .result = 500, .kernel = kernel},
+                 "cuLibraryGetKernel", 1);
+    make_end();
+    char *t = report();
+    says(t, "nokernel: 1 kernel of 1 has no usable image for this GPU\n");
+    says(t, "    has   sm_90, no PTX\n    needs sm_80 (or PTX for compute_80 or lower)\n");
+    says(t, "    why   there is an image for this GPU, but this kernel was not compiled into\n          it\n");
+    free(t);
+}
+
+static void a_name_that_is_nowhere_is_no_missing_image(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(0, 80, "80", 0);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LOOKUP, .result = 500, .kernel = kernel},
+                 "cuModuleGetFunction", 1);
+    make_end();
+    expect(report(), "nokernel: no kernel was launched\n");
+}
+
+static void of_several_gpus_the_one_that_lacks_the_image_is_named(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(1, 80, "80", 2);
+    make_gpu(1, 37, "Tesla K80");
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel, .gpu = 1},
+                 "cuLaunchKernel", 1);
+    make_end();
+    char *t = report();
+    says(t, "nokernel: 1 kernel of 1 has no image for GPU 1\n");
+    says(t, "  GPU 1   Tesla K80, sm_37");
+    says(t, "    on    GPU 1, sm_37\n");
+    free(t);
+}
+
+static void more_failures_than_a_screen_holds_become_a_list(void **state)
+{
+    (void)state;
+    small_program(1, 120, "80", 0);
+    for (int i = 0; i < 40; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "kernel%02d", i);
+        uint32_t kernel = make_kernel(name, 1, 1);
+        make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel},
+                     "cuLaunchKernel", 1);
+    }
+    make_end();
+    char *t = report();
+    says(t, "nokernel: 40 kernels of 40 have no image for this GPU\n");
+    says(t, "  also    kernel05\n          kernel06\n");
+    says(t, "          and 25 more: nokernel report --json lists them all\n");
+    free(t);
+}
+
+static void another_gpu_can_be_asked_about(void **state)
+{
+    (void)state;
+    small_program(0, 80, "80 90", 5);
+    make_end();
+    expect(report_with(&(struct nk_text_options){.gpu = 120, .driver = 13000}),
+           "nokernel: 1 kernel of 1 would have no usable image on sm_120\n"
+           "\n"
+           "  GPU     sm_120, driver of CUDA 13.0, asked for: nothing was run on it\n"
+           "\n"
+           "  MISSING work\n"
+           "    in    /opt/libk.so\n"
+           "    has   sm_80 sm_90, no PTX\n"
+           "    needs sm_120 (or PTX for compute_120 or lower)\n");
+}
+
+static void another_gpu_that_lacks_nothing_is_one_line(void **state)
+{
+    (void)state;
+    small_program(0, 80, "80 90p", 5);
+    make_end();
+    expect(report_with(&(struct nk_text_options){.gpu = 120}),
+           "nokernel: 1 kernel would have an image on sm_120; 1 compiled from PTX\n");
+}
+
+static void home_directories_are_redacted_unless_asked(void **state)
+{
+    (void)state;
+    for (int full = 0; full < 2; full++) {
+        make_begin();
+        make_gpu(0, 120, "");
+        uint32_t library = make_library("/home/anna/app/libk.so", NULL, NULL);
+        uint32_t kernel = make_kernel("work", make_container(library, NK_ORIGIN_LIBRARY, 1, "80"), 1);
+        make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel},
+                     "cuLaunchKernel", 1);
+        make_end();
+        char *t = report_with(&(struct nk_text_options){.full_paths = full});
+        says(t, full ? "    in    /home/anna/app/libk.so\n" : "    in    ~/app/libk.so\n");
+        free(t);
+    }
+}
+
+static void control_characters_of_a_recording_do_not_reach_the_terminal(void **state)
+{
+    (void)state;
+    make_begin();
+    make_gpu(0, 120, "\033[2J\302\233");
+    uint32_t kernel = make_kernel("a\nb\tc", make_container(0, NK_ORIGIN_MODULE, 1, "80"), 1);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel}, "cuLaunchKernel",
+                 1);
+    make_end();
+    char *t = report();
+    says(t, "a?b?c");
+    says(t, "?[2J??, sm_120");
+    keeps_quiet_about(t, "\033");
+    free(t);
+}
+
+static void colour_comes_only_when_asked(void **state)
+{
+    (void)state;
+    make_torch_on_5090();
+    char *t = report_with(&(struct nk_text_options){.colour = true});
+    says(t, "\033[1;31mFAILED\033[0m");
+    free(t);
+}
+
+static void no_line_is_wider_than_asked(void **state)
+{
+    (void)state;
+    make_torch_on_5090();
+    char *t = report_with(&(struct nk_text_options){.columns = 60});
+    for (char *line = strtok(t, "\n"); line; line = strtok(NULL, "\n"))
+        if (strlen(line) > 60) fail_msg("%zu columns: %s", strlen(line), line);
+    free(t);
+}
+
+static void several_recordings_are_told_apart(void **state)
+{
+    (void)state;
+    char first[256];
+    small_program(0, 80, "80", 5);
+    make_end();
+    snprintf(first, sizeof first, "%s", made);
+    small_program(0, 90, "90", 5);
+    make_end();
+    const char *paths[] = {first, "/nowhere.nkr", made};
+    struct nk_buf out = {0};
+    struct nk_err err = {0};
+    assert_int_equal(nk_report_text(paths, 3, &(struct nk_text_options){.columns = 100}, &out, &err), -1);
+    assert_non_null(strstr(err.text, "/nowhere.nkr"));
+    expect(out.data, "nokernel: app (process 7): 1 kernel launched, it had an image for this GPU (sm_80)\n"
+                     "nokernel: app (process 7): 1 kernel launched, it had an image for this GPU (sm_90)\n");
+    unlink(first);
+    unlink(made);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test(name)
+    const struct CMUnitTest tests[] = {
+        T(a_failed_launch_is_told_with_kernel_library_images_and_need),
+        T(a_healthy_run_is_one_line),
+        T(a_run_without_a_launch_is_one_line),
+        T(a_healthy_run_that_ends_badly_says_so_in_the_same_line),
+        T(a_killed_run_is_not_called_ended),
+        T(another_error_is_never_called_a_missing_image),
+        T(a_refused_query_is_no_failure),
+        T(a_refused_query_comes_to_the_front_when_its_error_was_read_later),
+        T(refused_queries_come_to_the_front_when_the_program_ends_badly),
+        T(refusals_at_start_up_are_silent_in_a_healthy_run),
+        T(refusals_at_start_up_are_told_when_the_program_ends_badly),
+        T(unnamed_failures_of_one_library_are_told_together),
+        T(the_host_function_in_the_stack_names_the_kernel),
+        T(an_error_that_nobody_read_makes_the_results_wrong),
+        T(behind_a_hidden_runtime_it_only_asks_to_check_the_results),
+        T(a_driver_that_refuses_what_the_rules_allow_is_told),
+        T(a_driver_that_runs_what_the_rules_forbid_is_told),
+        T(a_kernel_that_is_absent_from_the_fitting_image_has_the_others_listed),
+        T(a_name_that_is_nowhere_is_no_missing_image),
+        T(of_several_gpus_the_one_that_lacks_the_image_is_named),
+        T(more_failures_than_a_screen_holds_become_a_list),
+        T(another_gpu_can_be_asked_about),
+        T(another_gpu_that_lacks_nothing_is_one_line),
+        T(home_directories_are_redacted_unless_asked),
+        T(control_characters_of_a_recording_do_not_reach_the_terminal),
+        T(colour_comes_only_when_asked),
+        T(no_line_is_wider_than_asked),
+        T(several_recordings_are_told_apart),
+    };
+    setenv("HOME", "/nobody", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
