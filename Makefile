@@ -1,4 +1,4 @@
-# Makefile - builds build/libnokernel.so and build/nokernel. `make help` lists targets and switches.
+# Makefile - builds build/libnokernel.so and build/nokernel, and runs every test. `make help` lists targets and switches.
 
 VERSION := 0.1.0
 B ?= build
@@ -6,38 +6,40 @@ B ?= build
 # ---- switches
 CC ?= gcc
 CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
 SAN ?=
 COV ?=
-V ?=
 WERROR ?=
+V ?=
 
+comma := ,
+empty :=
 WARN := -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wformat=2 \
         -Wpointer-arith -Wvla -Wundef $(if $(WERROR),-Werror)
-ALL_CFLAGS := -std=c11 -fPIC -fvisibility=hidden -ffunction-sections -ftls-model=initial-exec -Iinclude -D_FORTIFY_SOURCE=2 \
-        -DNK_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS)
+ALL_CFLAGS := -std=c11 -fPIC -fvisibility=hidden -ffunction-sections -ftls-model=initial-exec -Iinclude \
+        -D_FORTIFY_SOURCE=2 -DNK_VERSION='"$(VERSION)"' $(WARN) $(CFLAGS)
 ifneq ($(SAN),)
-  B := build-$(subst $(empty) ,-,$(subst $(comma),-,$(SAN)))
+  B := build-$(subst $(comma),-,$(SAN))
   SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -U_FORTIFY_SOURCE
 endif
 ifneq ($(COV),)
   B := build-cov
-  SANFLAGS += --coverage -O0
+  SANFLAGS += --coverage -O0 -U_FORTIFY_SOURCE
 endif
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)  $(2)")
+export B
 
 # ---- files
-comma := ,
-# Linked statically into the library: a host must not get another liblz4 or libzstd because of us.
-LZ4_A := $(shell $(CC) -print-file-name=liblz4.a)
-ZSTD_A := $(shell $(CC) -print-file-name=libzstd.a)
-LIB_SRC := $(filter-out src/cli/%,$(wildcard src/*/*.c))
-LIB_OBJ := $(LIB_SRC:%.c=$B/%.o)
+LIB_OBJ := $(patsubst %.c,$B/%.o,$(filter-out src/cli/%,$(wildcard src/*/*.c)))
 CLI_OBJ := $(patsubst %.c,$B/%.o,$(wildcard src/cli/*.c))
-PRE_OBJ := $(patsubst %.c,$B/%.o,$(wildcard preload/*.c)) $(patsubst %.S,$B/%.o,$(wildcard preload/*.S))
+PRE_OBJ := $(patsubst %.c,$B/%.o,$(wildcard preload/*.c))
+UNIT := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/test_*.c))
 # The hook on dlsym runs before a sanitizer's own start-up: these two are never sanitized.
 PLAIN := $B/preload/hook_lookup.o $B/preload/resolve.o
-UNIT := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/test_*.c))
+# Linked statically into the library: a host must not get another liblz4 or libzstd because of us.
+LZ4_A = $(shell $(CC) -print-file-name=liblz4.a)
+ZSTD_A = $(shell $(CC) -print-file-name=libzstd.a)
 
 .PHONY: all
 all: $B/libnokernel.so $B/nokernel
@@ -49,17 +51,6 @@ $B/libnk.a: $(LIB_OBJ)
 $B/%.o: %.c
 	$(call say,CC,$<)
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PLAIN)),,$(SANFLAGS)) -MMD -MP -c -o $@ $<
-
-$B/%.o: %.S
-	$Qmkdir -p $(@D) && $(CC) -c -o $@ $<
-
-$B/unit/%: tests/unit/%.c $B/libnk.a
-	$(call say,CC,$<)
-	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SANFLAGS) -MMD -MP -o $@ $< $B/libnk.a -lcmocka -llz4 -lzstd -ldl -lpthread
-
-.PHONY: unit
-unit: $(UNIT)
-	$Qfor t in $(UNIT); do $$t || exit 1; done
 
 # What the library shows to others: the hooked functions of the list, dlsym, and the ways out.
 $B/exports.map: include/driver/entries.def
@@ -77,8 +68,85 @@ $B/nokernel: $(CLI_OBJ) $B/libnk.a
 	$(call say,LD,$@)
 	$Q$(CC) $(SANFLAGS) -o $@ $(CLI_OBJ) $B/libnk.a -larchive -ljansson -llz4 -lzstd -ldl -lpthread
 
-clean:
-	rm -rf build build-*
-.PHONY: clean
+$B/unit/%: tests/unit/%.c $B/libnk.a
+	$(call say,CC,$<)
+	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(SANFLAGS) -MMD -MP -o $@ $< $B/libnk.a -lcmocka -ljansson -llz4 -lzstd \
+	  -ldl -lpthread
+
+include tests/sim/sim.mk
 
 -include $(shell find $B -name '*.d' 2>/dev/null)
+
+# ---- tests
+TORCH_TESTS = tests/e2e/test_torch*.py
+APP_TESTS = tests/e2e/test_apps*.py
+E2E_TESTS = $(filter-out $(wildcard $(TORCH_TESTS) $(APP_TESTS)),$(wildcard tests/e2e/test_*.py))
+
+.PHONY: unit lint fuzz sim e2e check check-apps check-abi demo bench
+unit: $(UNIT)
+	$Qscripts/run-unit $(UNIT)
+
+lint:
+	$Qscripts/check-layers && scripts/check-sizes && scripts/check-words && scripts/check-format
+
+# A short run of each fuzz target; FUZZ_SECONDS=600 for a long one.
+fuzz:
+	$Qscripts/run-fuzz $(or $(FUZZ_SECONDS),5)
+
+e2e: all sim
+	$Qscripts/run-pytest $(E2E_TESTS)
+
+# Everything but the large applications. Each runner ends with one line that sums up.
+check:
+	$Qscripts/setup check && scripts/get-runtimes && scripts/get-runtimes cublas && scripts/get-torch cuda12 cuda13
+	$Q$(MAKE) --no-print-directory WERROR=1 all sim
+	$Q$(MAKE) --no-print-directory lint unit fuzz
+	$Q$(MAKE) --no-print-directory SAN=address,undefined unit check-sanitized
+	$Q$(MAKE) --no-print-directory SAN=thread check-sanitized
+	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(E2E_TESTS) $(TORCH_TESTS)
+
+# The library with a sanitizer under fixture programs (address,undefined: all hooks; thread: launches from many threads).
+.PHONY: check-sanitized
+check-sanitized: all sim
+	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(if $(filter thread,$(SAN)),tests/e2e/test_host.py -k thread,$(E2E_TESTS) -m sanitized)
+
+# Real applications: about 3 GB of downloads.
+check-apps:
+	$Qscripts/setup check && scripts/get-apps
+	$Q$(MAKE) --no-print-directory WERROR=1 all sim
+	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(APP_TESTS)
+
+# The main job: a real training script on a real PyTorch wheel that has no image for the GPU.
+demo:
+	$Qscripts/setup check
+	$Q$(MAKE) --no-print-directory all sim
+	$Qscripts/demo
+
+# Compares abi.h and entries.def with NVIDIA's headers where there are any.
+check-abi:
+	$Qscripts/check-abi
+
+bench: all sim
+	$Qtests/bench/run
+
+# ---- the rest
+.PHONY: install help clean
+install: all
+	install -D -m 755 $B/libnokernel.so $(DESTDIR)$(PREFIX)/lib/libnokernel.so
+	install -D -m 755 $B/nokernel $(DESTDIR)$(PREFIX)/bin/nokernel
+	for page in src/cli/*.1; do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/}; done
+
+clean:
+	rm -rf build build-*
+
+help:
+	@echo 'make             build/libnokernel.so and build/nokernel; no network, no CUDA toolkit'
+	@echo 'make demo        a real PyTorch program that fails, explained (sets up what it needs; 0.7 GB, once)'
+	@echo 'make check       every test but the large applications (sets up what it needs; 2 GB, once)'
+	@echo 'make check-apps  real applications (3 GB, once)'
+	@echo 'make unit        unit tests            make e2e    fixture programs on the simulated driver'
+	@echo 'make fuzz        a short fuzz run      make lint   layers, sizes, words, format'
+	@echo 'make bench       what the library costs, as ratios'
+	@echo 'make check-abi   our declarations against NVIDIA headers, where installed'
+	@echo 'make install     to PREFIX=$(PREFIX)'
+	@echo 'Switches: CC=clang  SAN=address,undefined or thread  COV=1  WERROR=1  V=1  B=folder  CFLAGS=...'
