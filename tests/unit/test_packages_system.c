@@ -1,0 +1,188 @@
+// test_packages_system.c - which conda or Debian package a library came with.
+#define _GNU_SOURCE
+#include "packages.h"
+
+static void put_conda(const char *json)
+{
+    put("/opt/conda/conda-meta/history", "==> 2024 <==\n");
+    put("/opt/conda/conda-meta/other-1-0.json", "{\"name\": \"other\", \"version\": \"1\", \"files\": []}");
+    put("/opt/conda/conda-meta/pytorch-2.1.0-cuda.json", json);
+}
+
+TEST(a_file_in_conda_meta_belongs_to_that_package)
+{
+    (void)state;
+    put_conda("{\n  \"build\": \"py3.11_cuda12.1\",\n  \"files\": [\n    \"lib/libtorch_cuda.so\",\n    \"x\"\n  ],\n"
+              "  \"name\": \"pytorch\",\n  \"version\": \"2.1.0\"\n}\n");
+    assert_owner("/opt/conda/lib/libtorch_cuda.so", "conda", "pytorch", "2.1.0");
+}
+
+TEST(compact_json_is_read)
+{
+    (void)state;
+    put_conda("{\"version\":\"2.1.0\",\"name\":\"pytorch\",\"files\":[\"lib/libtorch_cuda.so\"]}");
+    assert_owner("/opt/conda/lib/libtorch_cuda.so", "conda", "pytorch", "2.1.0");
+}
+
+TEST(names_of_inner_objects_are_not_taken)
+{
+    (void)state;
+    put_conda("{\"link\": {\"name\": \"wrong\", \"version\": \"9\"}, \"list\": [{\"name\": \"wrong\"}], \"files\": "
+              "[\"lib/x.so\"], \"name\": \"right\", \"version\": \"1\"}");
+    assert_owner("/opt/conda/lib/x.so", "conda", "right", "1");
+}
+
+TEST(a_value_that_says_name_is_no_key)
+{
+    (void)state;
+    put_conda(
+        "{\"key\": \"name\", \"a\": \"wrong\", \"files\": [\"lib/x.so\"], \"name\": \"right\", \"version\": \"1\"}");
+    assert_owner("/opt/conda/lib/x.so", "conda", "right", "1");
+}
+
+TEST(escaped_quotes_do_not_end_a_string)
+{
+    (void)state;
+    put_conda("{\"a\": \"\\\", \\\"name\\\": \\\"wrong\", \"files\": [\"lib/x.so\"], \"name\": \"right\", \"version\": "
+              "\"1\"}");
+    assert_owner("/opt/conda/lib/x.so", "conda", "right", "1");
+}
+
+TEST(a_longer_name_in_conda_meta_is_no_match)
+{
+    (void)state;
+    put_conda("{\"files\": [\"lib/x.so.1\", \"zlib/x.so\"], \"name\": \"a\", \"version\": \"1\"}");
+    assert_nobody("/opt/conda/lib/x.so");
+}
+
+TEST(json_cut_off_before_the_name_is_no_match)
+{
+    (void)state;
+    put_conda("{\"files\": [\"lib/x.so\"], \"name\": \"pyt");
+    assert_nobody("/opt/conda/lib/x.so");
+}
+
+TEST(json_that_ends_in_a_backslash_is_no_match)
+{
+    (void)state;
+    put_conda("{\"files\": [\"lib/x.so\"], \"name\": \"pyt\\");
+    assert_nobody("/opt/conda/lib/x.so");
+}
+
+TEST(a_python_package_that_conda_installed_is_condas)
+{
+    (void)state;
+    put_conda("{\"files\": [\"lib/python3.11/site-packages/torch/lib/x.so\"], \"name\": \"pytorch\", \"version\": "
+              "\"2.1.0\"}");
+    put("/opt/conda/lib/python3.11/site-packages/torch-2.1.0.dist-info/METADATA", "Name: torch\nVersion: 2.1.0\n");
+    put("/opt/conda/lib/python3.11/site-packages/torch-2.1.0.dist-info/RECORD", "torch/lib/x.so,,\n");
+    put("/opt/conda/lib/python3.11/site-packages/torch-2.1.0.dist-info/INSTALLER", "conda\n");
+    assert_owner("/opt/conda/lib/python3.11/site-packages/torch/lib/x.so", "conda", "pytorch", "2.1.0");
+}
+
+TEST(a_wheel_in_a_conda_environment_is_pips)
+{
+    (void)state;
+    put_conda("{\"files\": [], \"name\": \"pytorch\", \"version\": \"2.1.0\"}");
+    put("/opt/conda/lib/python3.11/site-packages/torch-2.4.dist-info/METADATA", "Name: torch\nVersion: 2.4\n");
+    put("/opt/conda/lib/python3.11/site-packages/torch-2.4.dist-info/RECORD", "torch/lib/x.so,,\n");
+    put("/opt/conda/lib/python3.11/site-packages/torch-2.4.dist-info/INSTALLER", "pip\n");
+    assert_owner("/opt/conda/lib/python3.11/site-packages/torch/lib/x.so", "pip", "torch", "2.4");
+}
+
+#define STATUS                                                                                                         \
+    "Package: aaa\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n\n"                                  \
+    "Package: libcuda1\nStatus: install ok installed\nArchitecture: i386\nVersion: 100-1\n\n"                          \
+    "Package: libcuda1\nStatus: install ok installed\nArchitecture: amd64\nVersion: 535.183.01-1\n\n"                  \
+    "Package: zzz\nArchitecture: all\nDescription: x\n Package: libcuda1\nVersion: 3\n"
+
+static void put_deb(const char *list, const char *files)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/var/lib/dpkg/info/%s", list);
+    put(path, files);
+    put("/var/lib/dpkg/info/aaa.list", "/.\n/usr\n/usr/lib/aaa.so\n");
+    put("/var/lib/dpkg/status", STATUS);
+}
+
+TEST(a_file_in_a_dpkg_list_belongs_to_that_package)
+{
+    (void)state;
+    put_deb("zzz.list", "/.\n/usr\n/usr/lib/z.so\n");
+    assert_owner("/usr/lib/z.so", "deb", "zzz", "3");
+}
+
+TEST(the_version_is_that_of_the_lists_architecture)
+{
+    (void)state;
+    put_deb("libcuda1:amd64.list", "/.\n/usr/lib/x86_64-linux-gnu/libcuda.so.1\n");
+    assert_owner("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "deb", "libcuda1", "535.183.01-1");
+}
+
+TEST(a_file_listed_in_lib_is_found_in_usr_lib)
+{
+    (void)state;
+    put_deb("zzz.list", "/lib/x86_64-linux-gnu/z.so\n");
+    assert_owner("/usr/lib/x86_64-linux-gnu/z.so", "deb", "zzz", "3");
+}
+
+TEST(a_file_listed_in_usr_lib_is_found_in_lib)
+{
+    (void)state;
+    put_deb("zzz.list", "/usr/lib/x86_64-linux-gnu/z.so\n");
+    assert_owner("/lib/x86_64-linux-gnu/z.so", "deb", "zzz", "3");
+}
+
+TEST(a_link_that_no_list_names_is_found_by_its_target)
+{
+    (void)state;
+    put_deb("zzz.list", "/usr/lib/z.so.1.2\n");
+    put("/usr/lib/z.so.1.2", "");
+    assert_int_equal(symlink("z.so.1.2", place("/usr/lib/z.so.1")), 0);
+    assert_owner("/usr/lib/z.so.1", "deb", "zzz", "3");
+}
+
+TEST(the_beginning_of_a_listed_name_is_no_match)
+{
+    (void)state;
+    put_deb("zzz.list", "/usr/lib/z.so.1\n");
+    assert_nobody("/usr/lib/z.so");
+}
+
+TEST(a_package_that_status_does_not_know_has_no_version)
+{
+    (void)state;
+    put_deb("gone.list", "/usr/lib/g.so\n");
+    assert_owner("/usr/lib/g.so", "deb", "gone", "");
+}
+
+TEST(a_machine_without_dpkg_has_no_owner)
+{
+    (void)state;
+    assert_nobody("/usr/lib/x.so");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_file_in_conda_meta_belongs_to_that_package),
+        T(compact_json_is_read),
+        T(names_of_inner_objects_are_not_taken),
+        T(a_value_that_says_name_is_no_key),
+        T(escaped_quotes_do_not_end_a_string),
+        T(a_longer_name_in_conda_meta_is_no_match),
+        T(json_cut_off_before_the_name_is_no_match),
+        T(json_that_ends_in_a_backslash_is_no_match),
+        T(a_python_package_that_conda_installed_is_condas),
+        T(a_wheel_in_a_conda_environment_is_pips),
+        T(a_file_in_a_dpkg_list_belongs_to_that_package),
+        T(the_version_is_that_of_the_lists_architecture),
+        T(a_file_listed_in_lib_is_found_in_usr_lib),
+        T(a_file_listed_in_usr_lib_is_found_in_lib),
+        T(a_link_that_no_list_names_is_found_by_its_target),
+        T(the_beginning_of_a_listed_name_is_no_match),
+        T(a_package_that_status_does_not_know_has_no_version),
+        T(a_machine_without_dpkg_has_no_owner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
