@@ -8,8 +8,10 @@
 #include "image/fatbin.h"
 
 // Bounds before anything is allocated: the announced size may be at most NK_UNPACK_MAX, and at most so many times the
-// stored size (the LZ4 block format cannot do more than 255; real zstd images stay below 140).
+// stored size. (The LZ4 block format cannot do more than 255; real zstd images stay below 140, but a table of zeros
+// would not, so sizes up to NK_UNPACK_SMALL are let through.)
 #define NK_UNPACK_MAX        (1ull << 30)
+#define NK_UNPACK_SMALL      (64ull << 20)
 #define NK_UNPACK_RATIO_LZ4  256u
 #define NK_UNPACK_RATIO_ZSTD 4096u
 // What nk_unpack_head is meant for: enough for the ELF header, and for .version and .target below PTX's first comment.

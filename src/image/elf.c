@@ -80,9 +80,10 @@ static void open_tables(struct nk_elf *elf, const struct raw_header *raw)
         if (segments == PN_XNUM) segments = first.info;
         if (names == SHN_XINDEX) names = first.link;
     }
-    if (elf->section_table)
+    if (elf->section_table) { // 0: there are none, whatever their count says
         elf->sections = headers_inside(elf->file, elf->section_table, elf->section_size, sections, sizeof first);
-    elf->sections_lost = elf->sections < sections;
+        elf->sections_lost = elf->sections < sections;
+    }
     elf->segments =
         headers_inside(elf->file, elf->segment_table, elf->segment_size, segments, sizeof(struct raw_segment));
     elf->segments_lost = elf->segments < segments;
