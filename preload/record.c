@@ -5,6 +5,7 @@
 #include "entries.h"
 #include "process.h"
 #include "resolve.h"
+#include "stack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -216,6 +217,7 @@ static void start(void)
     ssize_t size = readlink("/proc/self/exe", nk_core.exe, sizeof nk_core.exe - 1);
     nk_core.exe[size > 0 ? size : 0] = 0;
     if (!nk_core.off) nk_process_watch();
+    nk_core.wants_stacks = !nk_core.off;
     nk_core.started = true;
 }
 
@@ -242,7 +244,11 @@ bool nk_enter(int *saved_errno)
 
 void nk_leave(int saved_errno)
 {
+    bool open_stacks = nk_core.wants_stacks && nk_core.opened;
+    if (open_stacks) nk_core.wants_stacks = false;
     pthread_mutex_unlock(&lock);
+    // Never under the lock: dlopen waits for constructors of other threads, and those may wait for us.
+    if (open_stacks) nk_stack_open(nk_core.settings.stack);
     nk_thread.inside = false;
     errno = saved_errno;
 }
@@ -314,8 +320,16 @@ bool nk_core_eager(void)
 
 // ---- fork
 
-void nk_record_fork_prepare(void) { pthread_mutex_lock(&lock); }
-void nk_record_fork_parent(void) { pthread_mutex_unlock(&lock); }
+// A fork out of our own code (a signal handler that forks) finds the lock taken by its own thread.
+void nk_record_fork_prepare(void)
+{
+    if (!nk_thread.inside) pthread_mutex_lock(&lock);
+}
+
+void nk_record_fork_parent(void)
+{
+    if (!nk_thread.inside) pthread_mutex_unlock(&lock);
+}
 
 void nk_record_fork_child(void)
 {

@@ -9,21 +9,23 @@
 #include <execinfo.h>
 #include <string.h>
 
-static int (*walk)(void **frames, int room);
+typedef int (*walk_fn)(void **frames, int room);
+static _Atomic walk_fn walk;
 
 void nk_stack_open(const char *who)
 {
+    void *frame;
     if (!strcmp(who, "off")) return;
-    walk = backtrace;
-    if (strcmp(who, "libunwind")) return;
-    void *libunwind = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+    void *libunwind = strcmp(who, "libunwind") ? NULL : dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
     void *function = libunwind ? dlsym(libunwind, "unw_backtrace") : NULL;
-    if (function) walk = (int (*)(void **, int))function;
+    if (!function) backtrace(&frame, 1); // the first call opens libgcc_s: now, not when something has failed
+    walk = function ? (walk_fn)function : backtrace;
 }
 
 size_t nk_stack_walk(void **frames, size_t room)
 {
-    int count = walk ? walk(frames, (int)room) : 0;
+    walk_fn how = walk;
+    int count = how ? how(frames, (int)room) : 0;
     return count > 0 ? (size_t)count : 0;
 }
 
