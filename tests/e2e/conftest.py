@@ -205,6 +205,10 @@ def pytest_runtest_makereport(item, call):
         report.longrepr = f"skipped where it must run: {report.longrepr}"
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "sanitized: runs under SAN=address,undefined too (make check-sanitized)")
+
+
 def pytest_sessionstart(session):
     """Says at once what is missing, instead of failing in every test."""
     if hasattr(session.config, "workerinput"):
