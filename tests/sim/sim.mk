@@ -1,0 +1,25 @@
+# sim.mk - the simulated driver: $B/sim/libcuda.so.1 and libnvidia-ml.so.1. Included by the main Makefile, or alone:
+#   make -f tests/sim/sim.mk B=build sim
+B ?= build
+CC ?= gcc
+SIM_DIR := $(dir $(lastword $(MAKEFILE_LIST)))
+SIM_SRC := $(filter-out $(SIM_DIR)nvml.c,$(wildcard $(SIM_DIR)*.c))
+SIM_OBJ := $(patsubst $(SIM_DIR)%.c,$B/sim/%.o,$(SIM_SRC))
+# Bound to itself (-Bsymbolic): a library that is preloaded and exports the same names must not get in between.
+SIM_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -I$(SIM_DIR) -I$(SIM_DIR)../../include -Wall -Wextra -Wshadow -Wundef \
+        -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
+
+.PHONY: sim
+sim: $B/sim/libcuda.so.1 $B/sim/libnvidia-ml.so.1
+
+$B/sim/libcuda.so.1: $(SIM_OBJ)
+	$(CC) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,relro,-z,now -o $@ $^ -llz4 -lzstd -lpthread
+	ln -sf libcuda.so.1 $(@D)/libcuda.so
+
+$B/sim/libnvidia-ml.so.1: $B/sim/nvml.o
+	$(CC) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-Bsymbolic -o $@ $^
+
+$B/sim/%.o: $(SIM_DIR)%.c
+	mkdir -p $(@D) && $(CC) $(SIM_CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(wildcard $B/sim/*.d)
