@@ -40,8 +40,9 @@ static size_t boxes(const struct nk_run *run, const struct nk_run_failure *first
 
 static void name_of(struct nk_buf *out, struct nk_run *run, const struct nk_run_failure *f, size_t columns)
 {
-    if (f->kernel || f->guess) {
-        nk_words_kernel(out, nk_run_text(run, f->kernel ? f->kernel->name : f->guess), columns);
+    const char *name = nk_run_text(run, f->kernel ? f->kernel->name : f->guess);
+    if (*name) {
+        nk_words_kernel(out, name, columns);
     } else if (f->container) {
         const struct nk_run_library *library = f->container->library ? f->container->library : f->container->loader;
         nk_buf_text(out, "a kernel of ");

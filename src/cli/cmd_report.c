@@ -1,0 +1,142 @@
+// cmd_report.c - `nokernel report`: reads recordings again.
+#define _GNU_SOURCE
+#include "cli/command.h"
+#include "cli/recordings.h"
+#include "report/json.h"
+#include "report/markdown.h"
+#include "report/model.h"
+#include "report/text.h"
+#include "verdict/arch.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int report_main(int argc, char **argv);
+
+const struct nk_command nk_cmd_report = {
+    .name = "report",
+    .summary = "tell again what a recording holds; or what another GPU would have lacked",
+    .help = "Usage: nokernel report [OPTIONS] [FILE|FOLDER ...]\n"
+            "\n"
+            "Reports recordings (.nkr files; of a folder all that are in it). Without any: the last one.\n"
+            "\n"
+            "Options\n"
+            "  --last           the newest recording, or all of the newest `nokernel run`\n"
+            "  --json           as JSON (schema nokernel-report/1; one document for all recordings)\n"
+            "  --markdown       to paste into an issue\n"
+            "  --gpu SM[@CUDA]  what would have been missing on another GPU: sm_120, 12.0, sm_90@12.4\n"
+            "                   (CUDA: the version that its driver supports; else the recorded one)\n"
+            "  --paths full     do not replace home directories by ~\n"
+            "  --help           this text\n"
+            "\n"
+            "Exit status: 0 reported, whatever the report says; 1 the output could not be written;\n"
+            "2 wrong usage; 3 a recording could not be read (named on stderr; the others are reported).\n",
+    .main = report_main,
+};
+
+// "12.4" or "12040", as cuDriverGetVersion counts. 0 when it is neither.
+static int cuda_version(const char *text)
+{
+    char *end;
+    long major = strtol(text, &end, 10), minor = 0;
+    if (end == text || major < 0 || major > 99999) return 0;
+    if (*end == '.' && isdigit((unsigned char)end[1])) minor = strtol(end + 1, &end, 10);
+    if (*end || minor > 99) return 0;
+    return (int)(major >= 1000 ? major : major * 1000 + minor * 10);
+}
+
+static int parse_gpu(const char *word, struct nk_text_options *options)
+{
+    char name[32];
+    struct nk_arch arch;
+    struct nk_err err;
+    const char *at = strchr(word, '@');
+    size_t size = at ? (size_t)(at - word) : strlen(word);
+    if (size >= sizeof name)
+        return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu %s: an architecture like sm_120 was expected", word);
+    memcpy(name, word, size);
+    name[size] = 0;
+    if (nk_arch_parse(name, &arch, &err)) return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu: %s", err.text);
+    options->gpu = arch.sm; // a suffix says for what code was made; a GPU has none
+    if (at && !(options->driver = cuda_version(at + 1)))
+        return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu %s: a CUDA version like 12.4 was expected after @", word);
+    return NK_EXIT_OK;
+}
+
+// What the operands name. NK_EXIT_INPUT when one of them cannot be read; the others are in the list.
+static int collect(struct nk_recordings *list, char **operands, bool last)
+{
+    int code = NK_EXIT_OK;
+    struct nk_err err = {0};
+    if ((last || !*operands) && nk_recordings_add_last(list, &err)) code = nk_cli_fail(NK_EXIT_INPUT, "%s", err.text);
+    for (; *operands; operands++) {
+        struct stat st;
+        size_t before = list->count;
+        bool folder = !stat(*operands, &st) && S_ISDIR(st.st_mode);
+        err = (struct nk_err){.text = "not enough memory"};
+        if (folder ? nk_recordings_add_folder(list, *operands, &err) : nk_recordings_add(list, *operands))
+            code = nk_cli_fail(NK_EXIT_INPUT, "%s", err.text);
+        else if (folder && list->count == before)
+            code = nk_cli_fail(NK_EXIT_INPUT, "%s: there is no recording in it", *operands);
+    }
+    return code;
+}
+
+// Leaves only what can be read, so that every format is about the same recordings.
+static int sift(struct nk_recordings *list)
+{
+    int code = NK_EXIT_OK;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct nk_run run;
+        struct nk_err err;
+        if (nk_run_open(&run, list->path[i], &err)) {
+            code = nk_cli_fail(NK_EXIT_INPUT, "%s", err.text);
+            free(list->path[i]);
+        } else {
+            list->path[kept++] = list->path[i];
+        }
+        nk_run_free(&run);
+    }
+    list->count = kept;
+    return code;
+}
+
+static int report_main(int argc, char **argv)
+{
+    bool last = false, json = false, markdown = false;
+    const char *gpu = NULL, *paths = "short";
+    const struct nk_option options[] = {{"--last", NULL, &last},         {"--json", NULL, &json},
+                                        {"--markdown", NULL, &markdown}, {"--gpu", &gpu, NULL},
+                                        {"--paths", &paths, NULL},       {0}};
+    int code = nk_cli_options(&argc, argv, options, false, &nk_cmd_report);
+    if (code) return code < 0 ? NK_EXIT_OK : code;
+    if (json && markdown) return nk_cli_fail(NK_EXIT_USAGE, "report: --json and --markdown exclude each other");
+    if (strcmp(paths, "short") && strcmp(paths, "full"))
+        return nk_cli_fail(NK_EXIT_USAGE, "report: --paths %s: short or full was expected", paths);
+    struct nk_text_options how = {.colour = nk_cli_colour(STDOUT_FILENO), .full_paths = !strcmp(paths, "full")};
+    if (gpu && (code = parse_gpu(gpu, &how))) return code;
+
+    struct nk_recordings list = {0};
+    struct nk_buf out = {0};
+    struct nk_err err = {0};
+    code = collect(&list, argv + 1, last);
+    int unread = sift(&list), written = NK_EXIT_OK;
+    if (unread) code = unread;
+    const char *const *names = (const char *const *)list.path;
+    int (*format)(const char *const *, size_t, const struct nk_text_options *, struct nk_buf *, struct nk_err *) =
+        json       ? nk_report_json
+        : markdown ? nk_report_markdown
+                   : nk_report_text;
+    if (list.count) {
+        if (format(names, list.count, &how, &out, &err)) code = nk_cli_fail(NK_EXIT_INPUT, "%s", err.text);
+        written = nk_cli_write(STDOUT_FILENO, &out);
+    }
+    nk_buf_free(&out);
+    nk_recordings_free(&list);
+    return written ? written : code;
+}

@@ -1,0 +1,143 @@
+// recordings.c - where recordings lie, and which of them are meant.
+#define _GNU_SOURCE
+#include "cli/recordings.h"
+#include "base/file.h"
+#include "recording/reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DEEPEST = 3 }; // a run within a run within a run
+
+int nk_recordings_folder(char *out, size_t size, struct nk_err *err)
+{
+    const char *own = getenv("NOKERNEL_DIR"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int n = own && *own       ? snprintf(out, size, "%s", own)
+            : state && *state ? snprintf(out, size, "%s/nokernel", state)
+            : home && *home   ? snprintf(out, size, "%s/.local/state/nokernel", home)
+                              : -1;
+    if (n < 0) return nk_fail(err, NK_ERR_USAGE, "none of NOKERNEL_DIR, XDG_STATE_HOME and HOME is set");
+    if ((size_t)n >= size) return nk_fail(err, NK_ERR_LIMIT, "the path of the folder of recordings is too long");
+    return 0;
+}
+
+int nk_recordings_add(struct nk_recordings *list, const char *path)
+{
+    if (list->count == list->room) {
+        size_t room = list->room ? list->room * 2 : 16;
+        char **more = realloc(list->path, room * sizeof *more);
+        if (!more) return -1;
+        list->path = more;
+        list->room = room;
+    }
+    list->path[list->count] = strdup(path);
+    return list->path[list->count] ? (list->count++, 0) : -1;
+}
+
+static bool is_recording(const char *name)
+{
+    size_t size = strlen(name);
+    return size > 4 && !strcmp(name + size - 4, ".nkr");
+}
+
+static int walk(struct nk_recordings *list, const char *folder, int depth, struct nk_err *err)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    int result = 0;
+    if (!dir) return nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be read: %s", folder, strerror(errno));
+    while (!result && (entry = readdir(dir))) {
+        char path[PATH_MAX];
+        struct stat st;
+        if (entry->d_name[0] == '.' ||
+            (size_t)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= sizeof path)
+            continue;
+        if (is_recording(entry->d_name))
+            result = nk_recordings_add(list, path);
+        else if (depth < DEEPEST && !lstat(path, &st) && S_ISDIR(st.st_mode))
+            walk(list, path, depth + 1, NULL);
+    }
+    closedir(dir);
+    return result ? nk_fail(err, NK_ERR_MEMORY, "%s: not enough memory to list it", folder) : 0;
+}
+
+// When the process of a recording started, in nanoseconds; 0 when that cannot be read.
+static uint64_t started(const char *path)
+{
+    struct nk_file file;
+    struct nk_reader reader = {0};
+    struct nk_record record;
+    struct nk_rec_process process = {0};
+    if (!nk_file_open(&file, path, NULL) && !nk_reader_open(&reader, file.bytes, path, NULL))
+        while (!process.started && nk_reader_next(&reader, &record))
+            if (record.type == NK_REC_PROCESS) nk_record_head(&record, &process, sizeof process);
+    nk_reader_close(&reader);
+    nk_file_close(&file);
+    return process.started;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    uint64_t p = started(*x), q = started(*y);
+    return p != q ? (p < q ? -1 : 1) : strcmp(*x, *y);
+}
+
+int nk_recordings_add_folder(struct nk_recordings *list, const char *folder, struct nk_err *err)
+{
+    size_t before = list->count;
+    if (walk(list, folder, 1, err)) return -1;
+    if (list->count > before) qsort(list->path + before, list->count - before, sizeof *list->path, by_start);
+    return 0;
+}
+
+// The newest recording below `folder`, as an index of `list`.
+static size_t newest(const struct nk_recordings *list)
+{
+    size_t best = 0;
+    struct timespec latest = {0};
+    for (size_t i = 0; i < list->count; i++) {
+        struct stat st;
+        if (stat(list->path[i], &st)) continue;
+        bool later = st.st_mtim.tv_sec != latest.tv_sec ? st.st_mtim.tv_sec > latest.tv_sec
+                                                        : st.st_mtim.tv_nsec > latest.tv_nsec;
+        if (later) {
+            latest = st.st_mtim;
+            best = i;
+        }
+    }
+    return best;
+}
+
+int nk_recordings_add_last(struct nk_recordings *list, struct nk_err *err)
+{
+    char folder[PATH_MAX];
+    struct nk_recordings all = {0};
+    if (nk_recordings_folder(folder, sizeof folder, err)) return -1;
+    int result = walk(&all, folder, 1, err);
+    if (!result && !all.count) result = nk_fail(err, NK_ERR_BAD_INPUT, "%s: there is no recording in it", folder);
+    if (!result) {
+        char *path = all.path[newest(&all)], *slash = strrchr(path, '/');
+        size_t size = (size_t)(slash - path);
+        if (size == strlen(folder)) { // not of a `nokernel run`, which makes a folder of its own
+            result = nk_recordings_add(list, path);
+        } else {
+            *slash = 0;
+            result = nk_recordings_add_folder(list, path, err);
+        }
+    }
+    nk_recordings_free(&all);
+    return result;
+}
+
+void nk_recordings_free(struct nk_recordings *list)
+{
+    for (size_t i = 0; i < list->count; i++) free(list->path[i]);
+    free(list->path);
+    *list = (struct nk_recordings){0};
+}
