@@ -65,20 +65,28 @@ bool sim_memory_find(uintptr_t address, struct sim_range *range)
     return at >= 0;
 }
 
+// Neighbours count as one: memory that is mapped piece by piece is used as a whole.
 bool sim_memory_has(uintptr_t address, size_t size)
 {
-    struct sim_range range;
-    if (!sim_memory_find(address, &range)) return false;
-    return size <= range.size - (address - range.start);
+    pthread_mutex_lock(&sim_lock);
+    long at = containing(address);
+    while (at >= 0 && size > table[at].size - (address - table[at].start)) {
+        size -= table[at].size - (address - table[at].start);
+        address = table[at].start + table[at].size;
+        at = containing(address);
+    }
+    pthread_mutex_unlock(&sim_lock);
+    return at >= 0;
 }
 
 static void give_back(const struct sim_range *range)
 {
+    bool counted = range->type == M_DEVICE || range->type == M_MANAGED || range->type == M_ASYNC;
+    if (counted) range->device->used -= range->size;
     if (range->mapped)
         munmap((void *)range->start, range->mapped);
-    else if (range->type != M_REGISTERED)
+    else if (range->type != M_REGISTERED && range->type != M_VIRTUAL)
         free((void *)range->start);
-    if (range->device && range->type != M_HOST && range->type != M_REGISTERED) range->device->used -= range->size;
 }
 
 int sim_memory_drop(uintptr_t start)
@@ -138,7 +146,8 @@ int sim_memory_free(uintptr_t start, enum sim_memory type)
     struct sim_range range;
     if (!sim_memory_find(start, &range) || range.start != start) return BAD_VALUE;
     bool is_host = range.type == M_HOST;
-    return is_host == (type == M_HOST) && range.type != M_REGISTERED ? sim_memory_drop(start) : BAD_VALUE;
+    return is_host == (type == M_HOST) && range.type != M_REGISTERED && range.type != M_VIRTUAL ? sim_memory_drop(start)
+                                                                                                : BAD_VALUE;
 }
 
 void sim_memory_clear(struct sim_context *context)

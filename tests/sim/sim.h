@@ -301,7 +301,7 @@ extern _Thread_local struct sim_stream *sim_last_stream; // of the running call,
 uint64_t sim_now(void);                                  // nanoseconds
 
 // ---- memory.c. Device memory is ordinary memory, zeroed; its address is the device pointer.
-enum sim_memory { M_DEVICE, M_HOST, M_MANAGED, M_REGISTERED, M_ASYNC };
+enum sim_memory { M_DEVICE, M_HOST, M_MANAGED, M_REGISTERED, M_ASYNC, M_VIRTUAL };
 struct sim_range {
     uintptr_t start;
     size_t size, mapped; // mapped: what was mmapped, 0 for the heap
@@ -403,7 +403,7 @@ int sim_library_module(struct sim_library *library, struct sim_context *context,
 int sim_function(const void *handle, struct sim_context *context, unsigned place, struct sim_function **function);
 const char *sim_function_name(const void *handle); // NULL if it is neither
 
-// ---- capture.c, graph.c
+// ---- capture.c, graph.c, graph_exec.c
 extern _Atomic int sim_capturing; // how many captures are going on
 enum sim_op {
     OP_KERNEL = 0,
