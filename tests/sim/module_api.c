@@ -167,8 +167,10 @@ API(cuLibraryGetKernel, CUkernel *, out, CUlibrary, handle, const char *, name)
     if (!sim_is(library, K_LIBRARY)) return BAD_HANDLE;
     if (!out || !name) return BAD_VALUE;
     int result = OK;
-    if ((sim_set.places & AT_GET) && sim_is(context, K_CONTEXT)) {
-        result = sim_library_module(library, context, &module);
+    if (sim_set.places & AT_GET) {
+        // Runtimes that load everything at their start ask before there is a context.
+        if (!sim_is(context, K_CONTEXT)) context = sim_devices[0].primary;
+        result = context ? sim_library_module(library, context, &module) : BAD_CONTEXT;
         if (result == OK) result = module->pick.result;
     }
     if (result == OK) result = sim_library_kernel(library, name, &kernel);
