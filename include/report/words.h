@@ -4,7 +4,7 @@
 
 #include "report/sums.h"
 
-// `text` with home directories (of the reader, /home/NAME, /root) replaced by "~", unless `full`.
+// `text` with home directories (of the reader, and /home/NAME) replaced by "~", unless `full`.
 void nk_words_redacted(struct nk_buf *out, const char *text, bool full);
 // The file name of a path. Points into it.
 const char *nk_words_base(const char *path);

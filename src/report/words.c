@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Length of a home directory that `at` begins with, or 0. Only whole names: "/rootfs" is none.
+// Length of a home directory that `at` begins with, or 0. Only whole names: "/home/anna" is no part of "/home/annabel".
 static size_t home_at(const char *at)
 {
     const char *home = getenv("HOME");
@@ -19,7 +19,6 @@ static size_t home_at(const char *at)
     while (size > 1 && home[size - 1] == '/') size--;
     if (size > 1 && !strncmp(at, home, size) && (!at[size] || strchr("/:;, '\"", at[size]))) return size;
     if (!strncmp(at, "/home/", 6)) return 6 + strcspn(at + 6, "/:;, '\"");
-    if (!strncmp(at, "/root", 5) && (!at[5] || strchr("/:;, '\"", at[5]))) return 5;
     return 0;
 }
 
@@ -224,7 +223,7 @@ bool nk_words_frame(struct nk_buf *out, struct nk_run *run, const struct nk_run_
     if (*symbol)
         nk_words_kernel(out, symbol, columns ? (room > 20 ? room : 20) : 0);
     else
-        nk_buf_format(out, "+0x%llx", (unsigned long long)frame->r.offset);
-    if (*base) nk_buf_format(out, "  %s", base);
+        nk_buf_format(out, "%s+0x%llx", base, (unsigned long long)frame->r.offset);
+    if (*base && *symbol) nk_buf_format(out, "  %s", base);
     return true;
 }
