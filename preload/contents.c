@@ -137,7 +137,8 @@ uint64_t nk_contents_key(const void *code, const char *path)
     if (size >= 4) memcpy(&magic, head, 4);
     if (!size || magic == wrapper_magic) return nk_hash_u64((uintptr_t)code) ^ 2;
     // What lies behind the end of a short image is not its content.
-    uint64_t end = magic == container_magic ? size : memcmp(head, elf_magic, 4) ? strnlen((char *)head, size)
-                                                                                 : elf_size(nk_bytes(head, size));
+    uint64_t end = magic == container_magic     ? size
+                   : memcmp(head, elf_magic, 4) ? strnlen((char *)head, size)
+                                                : elf_size(nk_bytes(head, size));
     return nk_hash_bytes(head, end < size ? (size_t)end : size) ^ 3;
 }

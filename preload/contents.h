@@ -12,8 +12,8 @@ struct nk_contents {
     struct nk_file file;   // a mapping to close
 };
 
-// Copies `size` bytes from an address that may be unmapped: never faults. Returns how many were read (0: none). Costs one
-// system call; where that call is forbidden nothing can be read.
+// Copies `size` bytes from an address that may be unmapped: never faults. Returns how many were read (0: none). Costs
+// one system call; where that call is forbidden nothing can be read.
 size_t nk_memory_read(const void *address, void *out, size_t size);
 
 // The bytes behind a container while they live: 0, or -1 when they are gone or cannot be read. What lies in a loaded

@@ -24,15 +24,15 @@ struct nk_core {
     struct nk_settings settings;
     struct nk_writer writer;
     // Set under the lock, also read without it.
-    _Atomic bool started;  // settings are read
-    _Atomic bool off;      // switched off, or nothing can be recorded
-    _Atomic bool opened;   // the file was made, or tried in vain
+    _Atomic bool started; // settings are read
+    _Atomic bool off;     // switched off, or nothing can be recorded
+    _Atomic bool opened;  // the file was made, or tried in vain
     _Atomic bool finished;
     _Atomic uint64_t gpus; // bit n: GPU n is in the recording
     _Atomic int loading;   // CUmoduleLoadingMode, 0 while unknown
     struct nk_failure *_Atomic last_failure;
-    char path[4096];     // of the recording; "" when there is none
-    char parent[4096];   // of the recording of the process that forked this one
+    char path[4096];   // of the recording; "" when there is none
+    char parent[4096]; // of the recording of the process that forked this one
     char exe[4096];
     uint32_t libraries, containers, kernels, failures, stacks; // ids given out
     struct nk_table library_ids;                               // hash of the path -> id

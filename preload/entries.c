@@ -31,16 +31,16 @@ struct nk_real nk_real = {
 };
 
 static void *const thunks[NK_ENTRY_COUNT] = {
-#define NK_ADDRESS_DRIVER(symbol) (void *)first_##symbol,
-#define NK_ADDRESS_RUNTIME(symbol) NULL,
+#define NK_ADDRESS_DRIVER(symbol)                                               (void *)first_##symbol,
+#define NK_ADDRESS_RUNTIME(symbol)                                              NULL,
 #define NK_ENTRY(lib, mode, result, symbol, base, since, params, args, subject) NK_ADDRESS_##lib(symbol)
 #include "driver/entries.def"
 #undef NK_ENTRY
 };
 
 const size_t nk_slot_offset[NK_ENTRY_COUNT] = {
-#define NK_OFFSET_DRIVER(symbol) offsetof(struct nk_real, symbol),
-#define NK_OFFSET_RUNTIME(symbol) offsetof(struct nk_runtime, symbol),
+#define NK_OFFSET_DRIVER(symbol)                                                offsetof(struct nk_real, symbol),
+#define NK_OFFSET_RUNTIME(symbol)                                               offsetof(struct nk_runtime, symbol),
 #define NK_ENTRY(lib, mode, result, symbol, base, since, params, args, subject) NK_OFFSET_##lib(symbol)
 #include "driver/entries.def"
 #undef NK_ENTRY
@@ -71,10 +71,10 @@ const size_t nk_slot_offset[NK_ENTRY_COUNT] = {
 
 // ---- the swap table
 void *const nk_wrapper[NK_ENTRY_COUNT] = {
-#define NK_OURS_HAND(symbol) (void *)symbol,
-#define NK_OURS_PROBE(symbol) (void *)symbol,
-#define NK_OURS_WAIT(symbol) (void *)symbol,
-#define NK_OURS_REAL(symbol) NULL,
+#define NK_OURS_HAND(symbol)                                                    (void *)symbol,
+#define NK_OURS_PROBE(symbol)                                                   (void *)symbol,
+#define NK_OURS_WAIT(symbol)                                                    (void *)symbol,
+#define NK_OURS_REAL(symbol)                                                    NULL,
 #define NK_ENTRY(lib, mode, result, symbol, base, since, params, args, subject) NK_OURS_##mode(symbol)
 #include "driver/entries.def"
 #undef NK_ENTRY

@@ -18,8 +18,8 @@ void nk_slot_fill(enum nk_entry_id id, void *function);
 
 // The pointer to hand out instead of `real`, the driver's function that somebody looked up: our wrapper when it is one
 // of ours, else `real` itself. By address; among several names for one address, and only for what cuGetProcAddress
-// answers (`asked` with `version` > 0), by the name that was asked for: a driver may hand out other addresses there than
-// it exports.
+// answers (`asked` with `version` > 0), by the name that was asked for: a driver may hand out other addresses there
+// than it exports.
 void *nk_swap(void *real, const char *asked, int version, bool per_thread);
 // True when `function` is one of our exported functions.
 bool nk_is_ours(const void *function);

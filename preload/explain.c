@@ -38,8 +38,7 @@ static int add_name(const struct nk_kernel_view *kernel, void *user)
 {
     struct names *names = user;
     if (names->n < MAX_NAMES)
-        names->ids[names->n++] =
-            nk_writer_text_n(&nk_core.writer, (const char *)kernel->name.data, kernel->name.size);
+        names->ids[names->n++] = nk_writer_text_n(&nk_core.writer, (const char *)kernel->name.data, kernel->name.size);
     names->total++;
     return 0;
 }

@@ -25,8 +25,7 @@ static void print_report(const char *path)
     struct nk_buf text = {0};
     struct nk_err err = {0};
     struct nk_text_options options = {.columns = 80};
-    if (nk_report_text(&path, 1, &options, &text, &err))
-        nk_buf_format(&text, "nokernel: no report: %s\n", err.text);
+    if (nk_report_text(&path, 1, &options, &text, &err)) nk_buf_format(&text, "nokernel: no report: %s\n", err.text);
     if (text.data) write_all(text.data, text.size);
     nk_buf_free(&text);
 }

@@ -9,19 +9,11 @@
 
 #define CALLER __builtin_return_address(0)
 
-// What is needed about a launch once it was made.
-struct launch {
-    enum nk_entry_id api;
-    CUfunction function;
-    CUstream stream;
-    bool per_thread; // a _ptsz entry: stream 0 is the thread's own default stream
-};
-
-static bool is_capturing(const struct launch *launch)
+static bool is_capturing(CUstream stream, bool per_thread)
 {
     int status = NK_CAPTURE_NONE;
-    CUresult r = launch->per_thread ? nk_real.cuStreamIsCapturing_ptsz(launch->stream, &status)
-                                    : nk_real.cuStreamIsCapturing(launch->stream, &status);
+    CUresult r =
+        per_thread ? nk_real.cuStreamIsCapturing_ptsz(stream, &status) : nk_real.cuStreamIsCapturing(stream, &status);
     // An error (906: the legacy stream, while another one is captured) also means: do not touch this stream. 500 comes
     // from drivers older than CUDA 10, which cannot capture.
     return r == NK_CUDA_NOT_FOUND ? false : r != NK_CUDA_SUCCESS || status != NK_CAPTURE_NONE;
@@ -29,78 +21,81 @@ static bool is_capturing(const struct launch *launch)
 
 // Waits for the launch's own stream, never for the context: a device-wide wait breaks another thread's capture. In the
 // relaxed mode of this thread, or a capture in global mode elsewhere would be invalidated by our waiting.
-static __attribute__((cold, noinline)) CUresult wait_for(const struct launch *launch, const void *caller)
+static __attribute__((cold, noinline)) CUresult wait_for(enum nk_entry_id api, CUfunction f, CUstream stream,
+                                                         bool per_thread, const void *caller)
 {
     int saved = errno, mode = NK_CAPTURE_RELAXED;
-    if (is_capturing(launch)) {
-        errno = saved;
-        return NK_CUDA_SUCCESS;
+    CUresult r = NK_CUDA_SUCCESS;
+    if (!is_capturing(stream, per_thread)) {
+        bool exchanged = nk_real.cuThreadExchangeStreamCaptureMode(&mode) == NK_CUDA_SUCCESS;
+        r = per_thread ? nk_real.cuStreamSynchronize_ptsz(stream) : nk_real.cuStreamSynchronize(stream);
+        if (exchanged) nk_real.cuThreadExchangeStreamCaptureMode(&mode);
     }
-    bool exchanged = nk_real.cuThreadExchangeStreamCaptureMode(&mode) == NK_CUDA_SUCCESS;
-    CUresult r = launch->per_thread ? nk_real.cuStreamSynchronize_ptsz(launch->stream)
-                                    : nk_real.cuStreamSynchronize(launch->stream);
-    if (exchanged) nk_real.cuThreadExchangeStreamCaptureMode(&mode);
-    if (r != NK_CUDA_SUCCESS)
-        nk_record_launch_failed(launch->api, launch->function, launch->stream, r, NK_PINNED_SYNCHRONISED, caller);
+    if (r != NK_CUDA_SUCCESS) nk_record_launch_failed(api, f, stream, r, NK_PINNED_SYNCHRONISED, caller);
     errno = saved;
     return r;
 }
 
-static __attribute__((cold, noinline)) CUresult failed(const struct launch *launch, CUresult r, const void *caller)
+static __attribute__((cold, noinline)) CUresult failed(enum nk_entry_id api, CUfunction f, CUstream stream, CUresult r,
+                                                       const void *caller)
 {
-    nk_record_launch_failed(launch->api, launch->function, launch->stream, r, NK_PINNED_RETURNED, caller);
+    nk_record_launch_failed(api, f, stream, r, NK_PINNED_RETURNED, caller);
     return r;
 }
 
-static inline __attribute__((always_inline)) CUresult launched(struct launch launch, CUresult r, const void *caller)
+// `per_thread`: a _ptsz entry, whose stream 0 is the thread's own default stream.
+static inline __attribute__((always_inline)) CUresult launched(enum nk_entry_id api, CUfunction f, CUstream stream,
+                                                               bool per_thread, CUresult r, const void *caller)
 {
-    if (__builtin_expect(r != NK_CUDA_SUCCESS, 0)) return failed(&launch, r, caller);
-    struct nk_kernel *kernel = nk_kernel_of(launch.function);
+    if (__builtin_expect(r != NK_CUDA_SUCCESS, 0)) return failed(api, f, stream, r, caller);
+    struct nk_kernel *kernel = nk_kernel_of(f);
     uint64_t *counter = kernel ? atomic_load_explicit(&kernel->launches, memory_order_acquire) : NULL;
     nk_thread.launches++;
     if (__builtin_expect(counter != NULL, 1))
         __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
     else
-        nk_record_first_launch(launch.function);
-    return atomic_load_explicit(&nk_pin, memory_order_relaxed) ? wait_for(&launch, caller) : r;
+        nk_record_first_launch(f);
+    if (__builtin_expect(atomic_load_explicit(&nk_pin, memory_order_relaxed), 0))
+        return wait_for(api, f, stream, per_thread, caller);
+    return NK_CUDA_SUCCESS;
 }
 
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                         unsigned shared, CUstream stream, void **params, void **extra)
 {
     CUresult r = nk_real.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
-    return launched((struct launch){NK_cuLaunchKernel, f, stream, false}, r, CALLER);
+    return launched(NK_cuLaunchKernel, f, stream, false, r, CALLER);
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                              unsigned shared, CUstream stream, void **params, void **extra)
 {
     CUresult r = nk_real.cuLaunchKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
-    return launched((struct launch){NK_cuLaunchKernel_ptsz, f, stream, true}, r, CALLER);
+    return launched(NK_cuLaunchKernel_ptsz, f, stream, true, r, CALLER);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
     CUresult r = nk_real.cuLaunchKernelEx(config, f, params, extra);
-    return launched((struct launch){NK_cuLaunchKernelEx, f, config ? config->stream : NULL, false}, r, CALLER);
+    return launched(NK_cuLaunchKernelEx, f, config ? config->stream : NULL, false, r, CALLER);
 }
 
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
 {
     CUresult r = nk_real.cuLaunchKernelEx_ptsz(config, f, params, extra);
-    return launched((struct launch){NK_cuLaunchKernelEx_ptsz, f, config ? config->stream : NULL, true}, r, CALLER);
+    return launched(NK_cuLaunchKernelEx_ptsz, f, config ? config->stream : NULL, true, r, CALLER);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                    unsigned bz, unsigned shared, CUstream stream, void **params)
 {
     CUresult r = nk_real.cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params);
-    return launched((struct launch){NK_cuLaunchCooperativeKernel, f, stream, false}, r, CALLER);
+    return launched(NK_cuLaunchCooperativeKernel, f, stream, false, r, CALLER);
 }
 
 CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                         unsigned bz, unsigned shared, CUstream stream, void **params)
 {
     CUresult r = nk_real.cuLaunchCooperativeKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared, stream, params);
-    return launched((struct launch){NK_cuLaunchCooperativeKernel_ptsz, f, stream, true}, r, CALLER);
+    return launched(NK_cuLaunchCooperativeKernel_ptsz, f, stream, true, r, CALLER);
 }

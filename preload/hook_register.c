@@ -1,7 +1,7 @@
 // hook_register.c - fat binaries and host functions that a program registers with a shared runtime.
 //
-// Called by constructors, 24,000 times when PyTorch is imported: nothing is parsed or recorded here, only remembered, so
-// that a later failure can be named. A runtime that is linked statically keeps these functions to itself.
+// Called by constructors, 24,000 times when PyTorch is imported: nothing is parsed or recorded here, only remembered,
+// so that a later failure can be named. A runtime that is linked statically keeps these functions to itself.
 #include "record.h"
 #include "resolve.h"
 

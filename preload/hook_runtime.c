@@ -63,10 +63,7 @@ cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *f, nk_dim3 grid, nk_dim
     CALL(cudaLaunchCooperativeKernel_ptsz, f, f, grid, block, args, shared, stream);
 }
 
-cudaError_t cudaFuncGetAttributes(void *attributes, const void *f)
-{
-    CALL(cudaFuncGetAttributes, f, attributes, f);
-}
+cudaError_t cudaFuncGetAttributes(void *attributes, const void *f) { CALL(cudaFuncGetAttributes, f, attributes, f); }
 
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *f)
 {

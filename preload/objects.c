@@ -20,14 +20,16 @@ struct slot {
 };
 struct map {
     size_t mask;
+    unsigned shift; // of the product that spreads addresses over the slots
     struct slot slots[];
 };
 static _Atomic(struct map *) kernels;
 static size_t kernel_keys; // keys in the current map, graves included
 
-static struct slot *find(struct map *map, const void *key)
+static inline struct slot *find(struct map *map, const void *key)
 {
-    for (size_t at = (size_t)nk_hash_u64((uintptr_t)key);; at++) {
+    // Fibonacci hashing: the upper bits of a product with 2^64 / golden ratio.
+    for (size_t at = (size_t)((uintptr_t)key * 0x9e3779b97f4a7c15u >> map->shift);; at++) {
         struct slot *slot = &map->slots[at & map->mask];
         const void *there = atomic_load_explicit(&slot->key, memory_order_acquire);
         if (there == key || !there) return slot;
@@ -37,8 +39,7 @@ static struct slot *find(struct map *map, const void *key)
 struct nk_kernel *nk_kernel_of(const void *handle)
 {
     struct map *map = atomic_load_explicit(&kernels, memory_order_acquire);
-    if (!map || !handle) return NULL;
-    return atomic_load_explicit(&find(map, handle)->kernel, memory_order_acquire);
+    return map ? atomic_load_explicit(&find(map, handle)->kernel, memory_order_acquire) : NULL;
 }
 
 // The old map is not freed: a reader may still be in it. The sizes double, so all old ones together are no larger than
@@ -52,6 +53,7 @@ static bool make_room(void)
     struct map *map = calloc(1, sizeof *map + next * sizeof(struct slot));
     if (!map) return false;
     map->mask = next - 1;
+    map->shift = 64 - (unsigned)__builtin_ctzll(next);
     kernel_keys = 0;
     for (size_t i = 0; i < capacity; i++) {
         struct nk_kernel *kernel = old->slots[i].kernel;

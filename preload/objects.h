@@ -31,7 +31,7 @@ struct nk_container {
 };
 
 struct nk_kernel {
-    const char *name; // mangled; owned
+    const char *name;               // mangled; owned
     struct nk_container *container; // NULL: unknown
     _Atomic(uint64_t *) launches;   // its counter; NULL until it was first launched
     uint32_t id;                    // in the recording; 0 until it is written
@@ -45,8 +45,8 @@ struct nk_container *nk_container_of(const void *handle);
 
 // The kernel of that name in that container (may be NULL), made when it is new. NULL when memory is short.
 struct nk_kernel *nk_kernel_get(struct nk_container *container, const char *name);
-// The container with that key, made when it is new (*created tells). With created NULL only looked for. NULL: absent, or
-// memory is short.
+// The container with that key, made when it is new (*created tells). With created NULL only looked for. NULL: absent,
+// or memory is short.
 struct nk_container *nk_container_get(uint64_t key, bool *created);
 
 // Another image may come to that address: the container is not found by its key any more.

@@ -1,8 +1,8 @@
 // process.c - fork and the ways out.
 //
 // exit() and a return from main run our destructor, last of all; its status comes from on_exit, registered at the first
-// CUDA call. _exit and quick_exit run no destructor: _exit is ours by name, quick_exit calls back. abort and signals run
-// nothing: what had failed is already in the file.
+// CUDA call. _exit and quick_exit run no destructor: _exit is ours by name, quick_exit calls back. abort and signals
+// run nothing: what had failed is already in the file.
 #define _GNU_SOURCE
 #include "process.h"
 

@@ -24,7 +24,7 @@ extern struct nk_real nk_real;
 // (resolve.h). A member is NULL when that runtime does not have the function.
 struct nk_runtime {
 #define NK_SLOT_DRIVER(result, symbol, params)
-#define NK_SLOT_RUNTIME(result, symbol, params) result(*symbol) params;
+#define NK_SLOT_RUNTIME(result, symbol, params)                                 result(*symbol) params;
 #define NK_ENTRY(lib, mode, result, symbol, base, since, params, args, subject) NK_SLOT_##lib(result, symbol, params)
 #include "driver/entries.def"
 #undef NK_ENTRY
@@ -33,7 +33,7 @@ struct nk_runtime {
 };
 
 // Our own functions, exported under CUDA's names. REAL entries have a prototype too, but no body.
-#define NK_EXPORT __attribute__((visibility("default")))
+#define NK_EXPORT                                                               __attribute__((visibility("default")))
 #define NK_ENTRY(lib, mode, result, symbol, base, since, params, args, subject) NK_EXPORT result symbol params;
 #include "driver/entries.def"
 #undef NK_ENTRY

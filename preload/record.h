@@ -35,8 +35,8 @@ extern _Atomic int nk_pin;
 // ---- images (hook_image.c, hook_register.c). `r` is what the driver answered, handles are only valid when it is 0.
 
 // A load of `code` (or of the file `path`) into the library or module `handle`.
-void nk_record_load(enum nk_entry_id api, enum nk_origin origin, const void *handle, const void *code,
-                    const char *path, CUresult r, const void *caller);
+void nk_record_load(enum nk_entry_id api, enum nk_origin origin, const void *handle, const void *code, const char *path,
+                    CUresult r, const void *caller);
 // cuLibraryGetModule: `module` is the library's module in the current context.
 void nk_record_module(const void *module, const void *library, CUresult r, const void *caller);
 void nk_record_unload(const void *handle);

@@ -176,8 +176,14 @@ void nk_record_launch_failed(enum nk_entry_id api, const void *function, const v
     if (r == 4 || !nk_enter(&saved)) return; // CUDA_ERROR_DEINITIALIZED: the process is ending
     struct nk_kernel *kernel = nk_kernel_of(function);
     if (pinned == NK_PINNED_SYNCHRONISED || !comes_back(api, r, caller))
-        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LAUNCH, .api = api, .result = r, .kernel = kernel,
-                                        .caller = caller, .stream = stream, .pinned = pinned, .gpu = gpu});
+        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LAUNCH,
+                                        .api = api,
+                                        .result = r,
+                                        .kernel = kernel,
+                                        .caller = caller,
+                                        .stream = stream,
+                                        .pinned = pinned,
+                                        .gpu = gpu});
     nk_leave(saved);
 }
 
@@ -188,9 +194,13 @@ void nk_record_probe(enum nk_entry_id api, const void *function, CUresult r, con
     if (!nk_result_is_image(r)) return;
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
-    nk_core_fail(&(struct nk_event){.kind = NK_FAILED_PROBE, .api = api, .result = r,
-                                    .kernel = nk_kernel_of(function), .caller = caller,
-                                    .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+    nk_core_fail(&(struct nk_event){.kind = NK_FAILED_PROBE,
+                                    .api = api,
+                                    .result = r,
+                                    .kernel = nk_kernel_of(function),
+                                    .caller = caller,
+                                    .pinned = NK_PINNED_RETURNED,
+                                    .gpu = gpu});
     nk_leave(saved);
 }
 
@@ -200,9 +210,14 @@ void nk_record_graph(enum nk_entry_id api, const void *function, const void *str
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
     if (!comes_back(api, r, caller))
-        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_GRAPH, .api = api, .result = r,
-                                        .kernel = nk_kernel_of(function), .caller = caller, .stream = stream,
-                                        .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_GRAPH,
+                                        .api = api,
+                                        .result = r,
+                                        .kernel = nk_kernel_of(function),
+                                        .caller = caller,
+                                        .stream = stream,
+                                        .pinned = NK_PINNED_RETURNED,
+                                        .gpu = gpu});
     nk_leave(saved);
 }
 
@@ -214,8 +229,12 @@ void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller)
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
     if (!comes_back(api, r, caller))
-        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_WAIT, .api = api, .result = r, .caller = caller,
-                                        .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_WAIT,
+                                        .api = api,
+                                        .result = r,
+                                        .caller = caller,
+                                        .pinned = NK_PINNED_RETURNED,
+                                        .gpu = gpu});
     nk_leave(saved);
 }
 
@@ -228,9 +247,14 @@ static void runtime_failed(struct nk_call *call, cudaError_t r)
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
     if (!comes_back(call->api, r, call->caller))
-        nk_core_fail(&(struct nk_event){.kind = probe ? NK_FAILED_PROBE : NK_FAILED_LAUNCH, .api = call->api,
-                                        .result = r, .runtime = true, .kernel = nk_core_host_kernel(call->function),
-                                        .caller = call->caller, .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+        nk_core_fail(&(struct nk_event){.kind = probe ? NK_FAILED_PROBE : NK_FAILED_LAUNCH,
+                                        .api = call->api,
+                                        .result = r,
+                                        .runtime = true,
+                                        .kernel = nk_core_host_kernel(call->function),
+                                        .caller = call->caller,
+                                        .pinned = NK_PINNED_RETURNED,
+                                        .gpu = gpu});
     nk_leave(saved);
 }
 

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A host function that stands for a kernel of a fat binary that was registered with a shared runtime. Only pointers into the program's own data are kept: a library of PyTorch registers 24,000 functions when it is imported.
+// A host function that stands for a kernel of a fat binary that was registered with a shared runtime. Only pointers
+// into the program's own data are kept: a library of PyTorch registers 24,000 functions when it is imported.
 struct host_function {
     const char *name;
     const void *handle;
@@ -193,9 +194,13 @@ static void load_result(enum nk_entry_id api, enum nk_failure_kind kind, struct 
 {
     add_load(container, api, r, gpu, startup);
     if (r == NK_CUDA_SUCCESS || startup || !nk_result_is_image(r)) return;
-    nk_core_fail(&(struct nk_event){
-        .kind = kind, .api = api, .result = r, .container = container, .caller = caller,
-        .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+    nk_core_fail(&(struct nk_event){.kind = kind,
+                                    .api = api,
+                                    .result = r,
+                                    .container = container,
+                                    .caller = caller,
+                                    .pinned = NK_PINNED_RETURNED,
+                                    .gpu = gpu});
 }
 
 // Loads that a runtime makes for the program: for all its fat binaries at once, or for the first use of one.
@@ -207,8 +212,8 @@ static bool is_startup(enum nk_origin origin)
     return origin == NK_ORIGIN_PRIVATE || nk_core_eager();
 }
 
-void nk_record_load(enum nk_entry_id api, enum nk_origin origin, const void *handle, const void *code,
-                    const char *path, CUresult r, const void *caller)
+void nk_record_load(enum nk_entry_id api, enum nk_origin origin, const void *handle, const void *code, const char *path,
+                    CUresult r, const void *caller)
 {
     int saved;
     bool startup = is_startup(origin);
@@ -257,9 +262,14 @@ static void lookup_failed(enum nk_entry_id api, struct nk_container *container, 
     if (!container || !nk_result_is_image(r)) return;
     add_load(container, api, r, gpu, startup);
     if (startup) return;
-    nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LOOKUP, .api = api, .result = r,
-                                    .kernel = nk_kernel_get(container, name), .container = container,
-                                    .caller = caller, .pinned = NK_PINNED_RETURNED, .gpu = gpu});
+    nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LOOKUP,
+                                    .api = api,
+                                    .result = r,
+                                    .kernel = nk_kernel_get(container, name),
+                                    .container = container,
+                                    .caller = caller,
+                                    .pinned = NK_PINNED_RETURNED,
+                                    .gpu = gpu});
 }
 
 void nk_record_lookup(enum nk_entry_id api, const void *function, const void *parent, const char *name, CUresult r,
@@ -340,7 +350,6 @@ struct nk_kernel *nk_core_host_kernel(const void *function)
     const struct host_function *entry = nk_table_get(&host_functions, (uintptr_t)(host ? host : function));
     if (!entry) return NULL;
     const void *wrapper = nk_table_get(&registered, (uintptr_t)entry->handle);
-    struct nk_container *container =
-        wrapper ? nk_core_container_for(wrapper, NULL, NK_ORIGIN_REGISTERED) : NULL;
+    struct nk_container *container = wrapper ? nk_core_container_for(wrapper, NULL, NK_ORIGIN_REGISTERED) : NULL;
     return nk_kernel_get(container, entry->name);
 }

@@ -2,9 +2,9 @@
 //
 // Runtimes up to 11.8 load their fat binaries through slots 1, 6 and 8 of an undocumented table; no public function of
 // the driver is called. Name and layout of the table: the ZLUDA project's public source; that 11.2, 11.7 and 11.8 use
-// slot 6 with (CUmodule *, wrapper, ...) and that a patch in place is accepted: measured with the unmodified runtimes on
-// the simulated driver. On a real driver this has not been run (tests/gpu). NOKERNEL_PRIVATE_SLOTS=off leaves the table
-// alone; runtimes from 12.0 on do not load through it.
+// slot 6 with (CUmodule *, wrapper, ...) and that a patch in place is accepted: measured with the unmodified runtimes
+// on the simulated driver. On a real driver this has not been run (tests/gpu). NOKERNEL_PRIVATE_SLOTS=off leaves the
+// table alone; runtimes from 12.0 on do not load through it.
 #define _GNU_SOURCE
 #include "slots.h"
 

@@ -32,7 +32,7 @@ size_t nk_stack_walk(void **frames, size_t room)
 // ---- symbols of a loaded library, from what the loader itself uses (System V gABI, "Dynamic Linking"; GNU hash)
 
 struct symbols {
-    const ElfW(Sym) *table;
+    const ElfW(Sym) * table;
     const char *strings;
     size_t count;
 };
