@@ -104,11 +104,11 @@ PTX(ptx_110f_runs_on_thor_under_both_names, "compute_110f", "101 110")
 PTX(ptx_120f_runs_on_120_and_121, "compute_120f", "120 121")
 PTX(ptx_121f_runs_on_121_alone, "compute_121f", "121")
 
-#define CLAIM(test, check)                                                                                             \
+#define CLAIM(test, ...)                                                                                               \
     static void test(void **state)                                                                                     \
     {                                                                                                                  \
         (void)state;                                                                                                   \
-        check;                                                                                                         \
+        __VA_ARGS__;                                                                                                   \
     }
 
 CLAIM(a_cubin_for_the_gpu_itself_is_exact, NATIVE(judge("sm_90", 90), EXACT))
