@@ -1,0 +1,159 @@
+"""The program that is watched is not hurt: its results, output, exit status and neighbours stay what they were.
+
+That output and exit status are the same with and without the library is asserted by `run` in every test of the suite;
+here are the programs that are sensitive to it.
+"""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import claims
+from conftest import LIBRARY, SIM
+from fixtures import programs
+
+pytestmark = pytest.mark.sanitized
+GOOD, BAD = ["80"], ["90"]
+RUNTIMES = [pytest.param(v, s, id=f"{v}-{'static' if s else 'shared'}") for v, s in (
+    ("11.8", False), ("12.4", False), ("12.9", True), ("13.5", False), ("13.5", True))]
+
+
+def plain_app(store, name, libraries=(), shared=False):
+    """An app without kernels."""
+    return programs.linked(store, name, [programs.compiled(store, f"{name}.c")], ["-ldl", *libraries], shared)
+
+
+def test_a_program_without_cuda_makes_no_file_and_prints_nothing(run, store):
+    out = run(plain_app(store, "no_cuda"))
+    assert (out.stdout, out.stderr, out.code, out.recordings) == ("hello\n", "", 3, [])
+    assert not out.folder.exists()
+
+
+def test_nobody_is_told_that_a_driver_is_there_when_none_is(run, store):
+    out = run(plain_app(store, "asks_for_driver"))
+    assert "found" not in out.stdout.replace("default puts found", "")
+    assert "dlerror says why" in out.lines
+    assert "errno 77" in out.lines
+    assert not out.folder.exists()
+
+
+@pytest.mark.parametrize("version,static", RUNTIMES)
+def test_errno_is_the_programs(run, program, version, static):
+    out = run(program("keeps_errno", version, GOOD, BAD, static=static))
+    assert out.stdout.count("errno 77") == 9
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_another_preloaded_library_still_finds_its_next_one(run, program, store, order):
+    """Its puts and its cudaLaunchKernel are called, and find libc's and the runtime's by RTLD_NEXT."""
+    more = programs.linked(store, "libmore.so", [programs.compiled(store, "says_more.c")], ["-ldl"], shared=True)
+    out = run(program("never_reads_error", "12.4", GOOD, BAD), **{order: [more]})
+    assert out.lines == ["more: done", "more: 3 launches"]
+    claims.missing(out, claims.B, "never_reads_error", count=3)
+
+
+@pytest.mark.parametrize("version,static", RUNTIMES)
+def test_exceptions_of_cxx_programs_are_caught_where_they_should(run, program, version, static):
+    out = run(program("throws", version, GOOD, BAD, static=static, more=["-lpthread"]))
+    assert "good returned" in out.lines
+    for name in ("launch", "qsort", "thread"):
+        assert f"{name} caught CUDA error 209" in out.lines
+
+
+@pytest.mark.parametrize("version,static", RUNTIMES)
+@pytest.mark.parametrize("sync", ["launch", "off"])
+def test_threads_that_start_at_once_lose_no_launch(run, program, version, static, sync):
+    out = run(program("threads", version, GOOD, BAD, static=static, more=["-lpthread"]), 8, 50,
+              env={"NOKERNEL_SYNC": sync})
+    assert out.lines == ["good 400", "bad 400"]
+    claims.launched(out.report, claims.A, 400)
+    claims.missing(out, claims.B, "threads", knowable=not static)
+
+
+def test_a_program_that_closes_our_file_gets_nothing_of_ours_into_its_own(run, program):
+    out = run(program("closes_files", "12.4", GOOD, BAD))
+    assert out.lines[-1] == "ownown"
+
+
+@pytest.mark.parametrize("version,static", RUNTIMES)
+def test_a_stream_being_captured_is_left_alone(run, program, version, static):
+    out = run(program("captures", version, GOOD, GOOD, static=static), "a", "b")
+    assert out.lines == [f"{w} 0" for w in ("begin", "a", "b", "end", "instantiate", "launch", "launch", "sync")]
+    claims.nothing_failed(out)
+
+
+def test_the_library_needs_no_cuda_library_and_no_libunwind():
+    needed = subprocess.check_output(["readelf", "-d", LIBRARY], text=True)
+    names = [line for line in needed.splitlines() if "NEEDED" in line]
+    assert names and not [n for n in names if any(w in n for w in ("cuda", "unwind", "nvidia", "lz4", "zstd"))], names
+
+
+@pytest.mark.parametrize("setting", ["off", "glibc", "libunwind"])
+def test_every_way_of_walking_the_stack_leaves_the_report_whole(run, program, setting):
+    out = run(program("launches", "12.4", GOOD, BAD), "a", "b", env={"NOKERNEL_STACK": setting})
+    failure = claims.missing(out, claims.B, "launches")
+    assert bool(failure.get("native_stack")) == (setting != "off")
+
+
+def test_a_missing_libunwind_costs_only_its_part(run, program, tmp_path):
+    """A file that is no library stands where the loader looks first, so opening libunwind fails."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "libunwind.so.8").write_text("")
+    out = run(program("throws", "12.4", GOOD, BAD, more=["-lpthread"]),
+              env={"LD_LIBRARY_PATH": f"{hidden}:{SIM}"})
+    assert "launch caught CUDA error 209" in out.lines
+    claims.missing(out, claims.B, "throws")
+
+
+@pytest.mark.parametrize("folder", ["/proc/nowhere", "/dev/null/below", "/sys/kernel"])
+def test_a_folder_that_cannot_be_written_costs_the_recording_and_says_so(run, program, folder):
+    out = run(program("launches", "12.4", GOOD, BAD), "a", "b", env={"NOKERNEL_DIR": folder}, exit_report=False)
+    assert out.recordings == []
+    assert len([line for line in out.stderr.splitlines() if "nokernel" in line and folder in line]) == 1, out.stderr
+
+
+def test_a_limit_on_file_sizes_does_not_kill_the_program(run, program):
+    """Writing past RLIMIT_FSIZE raises SIGXFSZ, whose default ends the process."""
+    prlimit = shutil.which("prlimit")
+    assert prlimit, "prlimit of util-linux is missing"
+    for size in (0, 100, 4096, 20000):
+        out = run(prlimit, f"--fsize={size}", "--core=0", program("launches", "12.4", GOOD, BAD), *"ab" * 5,
+                  exit_report=False)
+        assert out.code == 0
+
+
+def on_a_full_disk(kilobytes):
+    """A command prefix: a mount namespace with a small file system at DIR, or None where that is not allowed."""
+    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+    mount = f'mount -t tmpfs -o size={kilobytes}k none "$NOKERNEL_DIR" && exec "$@"'
+    return [*unshare, "sh", "-c", f'mkdir -p "$NOKERNEL_DIR"; {mount}', "sh"]
+
+
+@pytest.mark.parametrize("kilobytes", [4, 8, 12, 16, 32])
+def test_a_full_disk_costs_the_recording_and_not_the_program(run, program, kilobytes, tmp_path):
+    prefix = on_a_full_disk(kilobytes)
+    trial = subprocess.run([*prefix, "true"], env={**os.environ, "NOKERNEL_DIR": str(tmp_path / "trial")},
+                           capture_output=True, text=True)
+    if trial.returncode:
+        pytest.skip(f"no file system may be mounted here: {trial.stderr.strip()}")
+    out = run(*prefix, program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), 4, 20, exit_report=False)
+    assert out.lines == ["good 80", "bad 80"]
+
+
+def test_switched_off_it_does_nothing_at_all(run, program):
+    out = run(program("launches", "12.4", GOOD, BAD), "a", "b", env={"NOKERNEL": "off"})
+    assert (out.stderr, out.recordings) == ("", [])
+
+
+def test_a_quiet_run_records_and_prints_nothing(run, program):
+    out = run(program("launches", "12.4", GOOD, BAD), "a", "b", env={"NOKERNEL_REPORT": "none"})
+    assert out.stderr == ""
+    claims.failed(out.report, claims.B, 209, "launches")
+
+
+def test_a_machine_without_a_driver_gets_the_programs_own_error_only(run, program):
+    out = run(program("launches", "12.4", GOOD, BAD), "a", env={"LD_LIBRARY_PATH": ""}, exit_report=False)
+    assert out.lines[0] == "malloc 35"
