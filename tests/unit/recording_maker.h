@@ -1,4 +1,4 @@
-// recording_maker.h - makes recordings for the tests of the report, in a few words each.
+// recording_maker.h - makes recordings for the tests of the report, in a few words each. No test uses all of it.
 #ifndef NK_TEST_RECORDING_MAKER_H
 #define NK_TEST_RECORDING_MAKER_H
 
@@ -28,7 +28,7 @@ static void make_begin(void)
     if (nk_writer_open(&maker, made, NULL)) abort();
 }
 
-static void make_process(uint64_t pid, const char *program, const char *argument)
+__attribute__((unused)) static void make_process(uint64_t pid, const char *program, const char *argument)
 {
     uint32_t words[2] = {text(program), text(argument)};
     struct nk_rec_process p = {.pid = pid, .exe = words[0], .sync = text("launch"), .tool = text("0.1.0"), .argc = 2};
@@ -92,7 +92,7 @@ static uint32_t make_kernel(const char *name, uint32_t container, uint64_t launc
     return kernel.id;
 }
 
-static void make_holds(uint32_t kernel, const char *each) // "PAHU"
+__attribute__((unused)) static void make_holds(uint32_t kernel, const char *each) // "PAHU"
 {
     unsigned char bytes[32];
     struct nk_rec_holds holds = {kernel, (uint32_t)strlen(each)};
@@ -100,7 +100,8 @@ static void make_holds(uint32_t kernel, const char *each) // "PAHU"
     nk_writer_add(&maker, NK_REC_HOLDS, &holds, sizeof holds, bytes, holds.n);
 }
 
-static uint32_t make_stack(uint32_t library, const char *symbol, uint32_t below, const char *other)
+__attribute__((unused)) static uint32_t make_stack(uint32_t library, const char *symbol, uint32_t below,
+                                                   const char *other)
 {
     struct nk_rec_frame frames[2] = {{.library = library, .symbol = text(symbol), .offset = 0x10},
                                      {.library = below, .symbol = text(other), .offset = 0x20}};
@@ -131,7 +132,7 @@ static void make_end(void) { nk_writer_close(&maker); }
 // ---- whole recordings that several tests start from
 
 // A PyTorch of 2024 on a GPU of 2025: one kernel launched in vain, three times.
-static void make_torch_on_5090(void)
+__attribute__((unused)) static void make_torch_on_5090(void)
 {
     make_begin();
     make_process(4711, "/usr/bin/python3", "train.py");
