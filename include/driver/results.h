@@ -18,8 +18,8 @@ const struct nk_result *nk_result_find(int code);
 const struct nk_result *nk_result_named(const char *name);
 // The name on that side, else the other side's, else "unknown result".
 const char *nk_result_name(enum nk_lib lib, int code);
-// True for the codes that mean "no image of this kernel could be used here": 98, 200, 209, 218, 221, 222, 223, 225 and
-// 500. 98, 200 and 500 have other causes too: whoever asks must know that a kernel or an image was the subject.
+// True for the codes that mean "no image of this kernel could be used here": 98, 200, 209, 218, 221, 222, 223, 225, 227
+// and 500. 98, 200 and 500 have other causes too: whoever asks must know that a kernel or an image was the subject.
 bool nk_result_is_image(int code);
 
 #endif

@@ -47,6 +47,7 @@ bool nk_result_is_image(int code)
     case NK_CUDA_UNSUPPORTED_PTX_VERSION:
     case NK_CUDA_JIT_COMPILATION_DISABLED:
     case NK_CUDA_UNSUPPORTED_DEVSIDE_SYNC:
+    case NK_CUDA_INSUFFICIENT_LOADER:
     case NK_CUDA_NOT_FOUND: return true;
     default: return false;
     }
