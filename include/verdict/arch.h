@@ -31,6 +31,9 @@ const char *nk_arch_text(char out[NK_ARCH_TEXT], struct nk_arch arch);
 enum nk_kin nk_arch_kin(int sm);
 // True when both are names of one architecture: equal, or renamed (101 and 110).
 bool nk_arch_same(int a, int b);
+// CUDA version (13010) of the first driver of which it is not known whether TEGRA and ALONE architectures of this
+// generation still stand alone, or 0: they do.
+int nk_arch_alone_until(int major);
 // Generation: 12 for 121.
 int nk_arch_major(int sm);
 // Does code for sm_<target>f run on sm? 1 yes, 0 no, -1 not known (sm or target is not in arch.def).

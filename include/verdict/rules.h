@@ -12,8 +12,8 @@ struct nk_rule {
     enum nk_reason reason;
 };
 
-// Kind, architecture and suffix against compute capability `sm`. NATIVE or JIT: it fits.
-struct nk_rule nk_rule_fits(const struct nk_image *image, int sm);
+// Kind, architecture and suffix against the GPU. NATIVE or JIT: it fits.
+struct nk_rule nk_rule_fits(const struct nk_image *image, const struct nk_target *target);
 // For an image that fits (`fits` is what nk_rule_fits said): `fits` again when the driver can load it, else NONE or
 // UNKNOWN with the reason. Never looks at CUDA_FORCE_PTX_JIT, which is about the choice between images.
 struct nk_rule nk_rule_loads(const struct nk_image *image, const struct nk_target *target, struct nk_rule fits);

@@ -20,6 +20,14 @@ static const struct {
 };
 
 static const struct {
+    int major, cuda;
+} alone[] = {
+#define NK_ALONE(major, cuda, source) {major, cuda},
+#include "verdict/arch.def"
+#undef NK_ALONE
+};
+
+static const struct {
     int target, sm;
 } families[] = {
 #define NK_FAMILY(target, sm, source) {target, sm},
@@ -111,6 +119,13 @@ bool nk_arch_same(int a, int b)
     for (size_t i = 0; i < COUNT(sms); i++)
         if (sms[i].sm == a) return sms[i].same == b;
     return false;
+}
+
+int nk_arch_alone_until(int major)
+{
+    for (size_t i = 0; i < COUNT(alone); i++)
+        if (alone[i].major == major) return alone[i].cuda;
+    return 0;
 }
 
 int nk_arch_major(int sm) { return sm / 10; }

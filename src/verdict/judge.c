@@ -55,7 +55,7 @@ static int best(const struct question *q, enum nk_runs runs)
     int found = -1;
     if (runs == NK_RUNS_NATIVE && q->target->force_ptx_jit) return -1;
     for (size_t i = 0; i < q->count; i++) {
-        if (nk_rule_fits(&q->images[i], q->target->sm).runs != runs) continue;
+        if (nk_rule_fits(&q->images[i], q->target).runs != runs) continue;
         if (found < 0 || suits(&q->images[i], q->target->sm) > suits(&q->images[found], q->target->sm)) found = (int)i;
     }
     return found;
@@ -65,7 +65,7 @@ static int best(const struct question *q, enum nk_runs runs)
 static struct nk_verdict taken(const struct question *q, int i)
 {
     const struct nk_image *image = &q->images[i];
-    struct nk_rule rule = nk_rule_loads(image, q->target, nk_rule_fits(image, q->target->sm));
+    struct nk_rule rule = nk_rule_loads(image, q->target, nk_rule_fits(image, q->target));
     if (rule.runs != NK_RUNS_NATIVE && rule.runs != NK_RUNS_JIT) return answer(q, rule, i);
     switch (hold(q, (size_t)i)) {
     case NK_HOLD_ABSENT:
@@ -82,9 +82,9 @@ static struct nk_verdict taken(const struct question *q, int i)
 // Would another image of the same kind that fits, had the driver taken it, have given another answer?
 static bool disputed(const struct question *q, struct nk_verdict chosen)
 {
-    enum nk_runs as = nk_rule_fits(&q->images[chosen.image], q->target->sm).runs;
+    enum nk_runs as = nk_rule_fits(&q->images[chosen.image], q->target).runs;
     for (size_t i = 0; i < q->count; i++)
-        if (nk_rule_fits(&q->images[i], q->target->sm).runs == as && taken(q, (int)i).runs != chosen.runs) return true;
+        if (nk_rule_fits(&q->images[i], q->target).runs == as && taken(q, (int)i).runs != chosen.runs) return true;
     // A cubin that cannot be loaded: whether the driver then turns to PTX is not known.
     int other = as == NK_RUNS_NATIVE ? best(q, NK_RUNS_JIT) : -1;
     bool refused = chosen.runs == NK_RUNS_NONE && chosen.reason != NK_REASON_KERNEL_NOT_IN_IMAGE;
@@ -96,7 +96,7 @@ static long distance(const struct question *q, size_t i)
 {
     const struct nk_image *image = &q->images[i];
     int sm = q->target->sm;
-    enum nk_reason reason = nk_rule_fits(image, sm).reason;
+    enum nk_reason reason = nk_rule_fits(image, q->target).reason;
     bool suffixed = reason == NK_REASON_ARCH_SPECIFIC || reason == NK_REASON_FAMILY;
     // A cubin of another generation would not fit without its suffix either.
     if (suffixed && image->kind == NK_KIND_CUBIN && nk_arch_major(image->arch) != nk_arch_major(sm))
@@ -109,21 +109,21 @@ static struct nk_verdict nothing_fits(const struct question *q)
 {
     int nearest = -1;
     for (size_t i = 0; i < q->count; i++) {
-        struct nk_rule fits = nk_rule_fits(&q->images[i], q->target->sm);
+        struct nk_rule fits = nk_rule_fits(&q->images[i], q->target);
         // Only under CUDA_FORCE_PTX_JIT can a cubin fit and be here.
         if (fits.runs == NK_RUNS_NATIVE)
             return answer(q, (struct nk_rule){NK_RUNS_NONE, NK_REASON_FORCE_PTX_NO_PTX}, (int)i);
         if (nearest < 0 || distance(q, i) < distance(q, (size_t)nearest)) nearest = (int)i;
     }
     if (nearest < 0) return answer(q, (struct nk_rule){NK_RUNS_NONE, NK_REASON_NO_IMAGE}, -1);
-    return answer(q, nk_rule_fits(&q->images[nearest], q->target->sm), nearest);
+    return answer(q, nk_rule_fits(&q->images[nearest], q->target), nearest);
 }
 
 // "None" is never said while there is something that could not be read: index of the first such image, or -1.
 static int unreadable(const struct question *q)
 {
     for (size_t i = 0; i < q->count; i++)
-        if (nk_rule_fits(&q->images[i], q->target->sm).runs == NK_RUNS_UNKNOWN) return (int)i;
+        if (nk_rule_fits(&q->images[i], q->target).runs == NK_RUNS_UNKNOWN) return (int)i;
     return -1;
 }
 
@@ -137,7 +137,7 @@ struct nk_verdict nk_judge(const struct nk_image *images, size_t count, const un
     struct nk_verdict v = image < 0 ? nothing_fits(&q) : taken(&q, image);
     if (image >= 0) v.disagree = disputed(&q, v);
     int unread = v.runs == NK_RUNS_NONE ? unreadable(&q) : -1;
-    return unread < 0 ? v : answer(&q, nk_rule_fits(&images[unread], target->sm), unread);
+    return unread < 0 ? v : answer(&q, nk_rule_fits(&images[unread], target), unread);
 }
 
 struct nk_verdict nk_judge_image(const struct nk_image *image, const struct nk_target *target)

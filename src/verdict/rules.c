@@ -1,8 +1,8 @@
 // rules.c - the rules for one image.
 //
 // Sources: CUDA programming guide, "Compute capabilities" (binary compatibility, family- and architecture-specific
-// targets) and the table of environment variables; Blackwell compatibility guide; nvlink and ptxas 13.0.88, which
-// accept exactly these pairs. What changes with releases stands in arch.def.
+// targets) and the table of environment variables; Blackwell compatibility guide; nvlink and ptxas 13.0.88 and 13.5.37,
+// which accept exactly these pairs (but see NK_ALONE). What changes with releases stands in arch.def.
 #include "verdict/rules.h"
 #include "driver/abi.h"
 #include "verdict/arch.h"
@@ -21,26 +21,35 @@ static struct nk_rule family(const struct nk_image *image, int sm, struct nk_rul
     }
 }
 
-// A cubin without suffix on another member of its generation.
-static struct nk_rule same_major(int arch, int sm)
+static bool stands_alone(int sm)
 {
-    enum nk_kin a = nk_arch_kin(arch), b = nk_arch_kin(sm);
-    if (a == NK_KIN_TEGRA || a == NK_KIN_ALONE || b == NK_KIN_TEGRA || b == NK_KIN_ALONE)
+    enum nk_kin kin = nk_arch_kin(sm);
+    return kin == NK_KIN_TEGRA || kin == NK_KIN_ALONE;
+}
+
+// A cubin without suffix on another member of its generation.
+static struct nk_rule same_major(int arch, const struct nk_target *target)
+{
+    int sm = target->sm;
+    if (stands_alone(arch) || stands_alone(sm)) {
+        int doubtful = nk_arch_alone_until(nk_arch_major(sm));
+        if (arch < sm && doubtful && target->driver >= doubtful) return rule(NK_RUNS_UNKNOWN, NK_REASON_UNKNOWN_TEGRA);
         return rule(NK_RUNS_NONE, NK_REASON_TEGRA);
+    }
     if (arch > sm) return rule(NK_RUNS_NONE, NK_REASON_NO_IMAGE);
     // An architecture newer than arch.def is taken at the guide's general rule; a stand-alone one would break it.
     return rule(NK_RUNS_NATIVE, NK_REASON_SAME_MAJOR);
 }
 
-static struct nk_rule cubin(const struct nk_image *image, int sm)
+static struct nk_rule cubin(const struct nk_image *image, const struct nk_target *target)
 {
-    int arch = image->arch;
+    int arch = image->arch, sm = target->sm;
     struct nk_rule same = rule(NK_RUNS_NATIVE, arch == sm ? NK_REASON_EXACT : NK_REASON_RENAMED);
     if (image->suffix == 'a') return nk_arch_same(arch, sm) ? same : rule(NK_RUNS_NONE, NK_REASON_ARCH_SPECIFIC);
     if (nk_arch_same(arch, sm)) return same;
     if (image->suffix == 'f') return family(image, sm, rule(NK_RUNS_NATIVE, NK_REASON_IN_FAMILY));
     if (nk_arch_major(arch) != nk_arch_major(sm)) return rule(NK_RUNS_NONE, NK_REASON_NO_IMAGE);
-    return same_major(arch, sm);
+    return same_major(arch, target);
 }
 
 // Plain PTX goes to every GPU with the same or a higher number, Tegra or not.
@@ -53,15 +62,15 @@ static struct nk_rule ptx(const struct nk_image *image, int sm)
     return image->arch < sm ? yes : rule(NK_RUNS_NONE, NK_REASON_PTX_HIGHER_THAN_GPU);
 }
 
-struct nk_rule nk_rule_fits(const struct nk_image *image, int sm)
+struct nk_rule nk_rule_fits(const struct nk_image *image, const struct nk_target *target)
 {
     bool code = image->kind == NK_KIND_CUBIN || image->kind == NK_KIND_PTX || image->kind == NK_KIND_PTX_LINK;
     if (image->kind == NK_KIND_LTO) return rule(NK_RUNS_NONE, NK_REASON_LTO_ONLY);
     if (!code) return rule(NK_RUNS_UNKNOWN, NK_REASON_UNKNOWN_KIND);
-    if (sm <= 0) return rule(NK_RUNS_UNKNOWN, NK_REASON_UNKNOWN_GPU);
+    if (target->sm <= 0) return rule(NK_RUNS_UNKNOWN, NK_REASON_UNKNOWN_GPU);
     bool suffix_known = !image->suffix || image->suffix == 'a' || image->suffix == 'f';
     if (!image->arch || !suffix_known) return rule(NK_RUNS_UNKNOWN, NK_REASON_UNKNOWN_ARCH);
-    return image->kind == NK_KIND_CUBIN ? cubin(image, sm) : ptx(image, sm);
+    return image->kind == NK_KIND_CUBIN ? cubin(image, target) : ptx(image, target->sm);
 }
 
 // PTX is read by the driver's compiler, which knows PTX up to its own release.

@@ -116,6 +116,10 @@ CLAIM(a_cuda_13_cubin_on_an_older_driver_is_left_open, UNKNOWN(on_driver("sm_86/
 CLAIM(a_cuda_13_cubin_runs_on_its_own_driver, NATIVE(on_driver("sm_86/abi8", 86, 13000), EXACT))
 CLAIM(a_blackwell_cubin_of_12_8_runs_on_its_own_driver, NATIVE(on_driver("sm_120/abi8", 120, 12080), EXACT))
 
+CLAIM(desktop_code_on_orin_is_refused_by_drivers_up_to_13_0, NONE(on_driver("sm_80", 87, 13000), TEGRA))
+CLAIM(desktop_code_on_orin_is_left_open_with_later_drivers, UNKNOWN(on_driver("sm_80", 87, 13050), UNKNOWN_TEGRA))
+CLAIM(higher_desktop_code_on_orin_is_refused_by_every_driver, NONE(on_driver("sm_89", 87, 13050), TEGRA))
+CLAIM(desktop_code_on_thor_is_refused_by_every_driver, NONE(on_driver("sm_100", 110, 13050), NO_IMAGE))
 // ---- the environment
 CLAIM(force_ptx_jit_hides_the_cubin, JIT(forced("sm_90 compute_90", NULL, 90)))
 CLAIM(force_ptx_jit_without_ptx_does_not_run, NONE(forced("sm_90", NULL, 90), FORCE_PTX_NO_PTX))
@@ -241,6 +245,10 @@ static const struct CMUnitTest tests[] = {
     T(a_cuda_13_cubin_on_an_older_driver_is_left_open),
     T(a_cuda_13_cubin_runs_on_its_own_driver),
     T(a_blackwell_cubin_of_12_8_runs_on_its_own_driver),
+    T(desktop_code_on_orin_is_refused_by_drivers_up_to_13_0),
+    T(desktop_code_on_orin_is_left_open_with_later_drivers),
+    T(higher_desktop_code_on_orin_is_refused_by_every_driver),
+    T(desktop_code_on_thor_is_refused_by_every_driver),
     T(force_ptx_jit_hides_the_cubin),
     T(force_ptx_jit_without_ptx_does_not_run),
     T(force_ptx_jit_with_ptx_too_high_does_not_run),
