@@ -64,48 +64,6 @@ void nk_block_refused(struct nk_page *page, struct nk_run *run)
     nk_buf_free(&line);
 }
 
-// ---- doubts
-
-static void doubt(struct nk_page *page, struct nk_run *run, const struct nk_run_kernel *kernel, const char *label,
-                  const char *sentence)
-{
-    struct nk_buf line = {0};
-    struct nk_archs archs = {0};
-    nk_page_gap(page);
-    nk_words_kernel(&line, nk_run_text(run, kernel->name), nk_page_room(page));
-    nk_page_buf(page, 2, label, NK_STYLE_STRONG, &line);
-    nk_buf_text(&line, "launched ");
-    nk_words_times(&line, kernel->launches);
-    nk_buf_format(&line, " on sm_%u without an error; %s", kernel->gpu->r.sm, sentence);
-    nk_page_buf(page, 2, "", NK_STYLE_PLAIN, &line);
-    nk_words_place(&line, kernel->container, page->full_paths);
-    nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
-    nk_archs_add(&archs, kernel->container, kernel->holds);
-    nk_words_has(&line, &archs);
-    nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, &line);
-    nk_buf_free(&line);
-}
-
-void nk_block_doubts(struct nk_page *page, struct nk_run *run)
-{
-    size_t shown = 0;
-    for (size_t i = 0; i < run->kernel_count && shown < MOST_GROUPS; i++) {
-        struct nk_run_kernel *kernel = &run->kernels[i];
-        if (!kernel->launches) continue;
-        struct nk_verdict verdict = nk_sums_kernel(run, kernel, kernel->gpu);
-        if (verdict.runs == NK_RUNS_HOLLOW)
-            doubt(page, run, kernel, "EMPTY", nk_reason_sentence(verdict.reason));
-        else if (nk_sums_runs_against_rules(run, kernel))
-            doubt(
-                page, run, kernel, "DOUBT",
-                "by the rules that nokernel knows it has no image for that GPU: one of the two is wrong, please report "
-                "this");
-        else
-            continue;
-        shown++;
-    }
-}
-
 // ---- other libraries
 
 static bool failed(const struct nk_run *run, const struct nk_run_library *library)
@@ -210,73 +168,125 @@ void nk_elsewhere(struct nk_run *run, const struct nk_run_gpu *gpu, struct nk_el
     }
 }
 
+// ---- kernels of one library with the same images, told together
+
 struct group {
     const struct nk_run_kernel *first;
     struct nk_verdict verdict;
     struct nk_buf has, names;
     size_t count;
+    uint64_t launches;
 };
 
-static bool belongs(const struct group *group, const struct nk_run_kernel *kernel, struct nk_verdict verdict,
-                    const struct nk_buf *has)
+struct groups {
+    struct group group[MOST_GROUPS];
+    size_t count;
+};
+
+// Which kernels are meant, by their verdict on a GPU.
+typedef bool pick_fn(const struct nk_run *run, const struct nk_run_kernel *kernel, struct nk_verdict verdict);
+
+static bool absent(const struct nk_run *run, const struct nk_run_kernel *kernel, struct nk_verdict verdict)
 {
-    return group->first->container->library == kernel->container->library && group->verdict.runs == verdict.runs &&
-           group->verdict.reason == verdict.reason && group->has.size == has->size &&
-           (!has->size || !memcmp(group->has.data, has->data, has->size));
+    (void)run;
+    return wanted(kernel) && verdict.runs == NK_RUNS_NONE;
 }
 
-static size_t collect(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, struct group *groups)
+static bool hollow(const struct nk_run *run, const struct nk_run_kernel *kernel, struct nk_verdict verdict)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < run->kernel_count; i++) {
-        const struct nk_run_kernel *kernel = &run->kernels[i];
-        struct nk_verdict verdict = nk_sums_kernel(run, kernel, gpu);
-        if (!wanted(kernel) || (verdict.runs != NK_RUNS_NONE && verdict.runs != NK_RUNS_HOLLOW)) continue;
-        struct nk_archs archs = {0};
-        struct nk_buf has = {0};
-        size_t at = 0;
-        nk_archs_add(&archs, kernel->container, kernel->holds);
-        nk_words_has(&has, &archs);
-        while (at < count && !belongs(&groups[at], kernel, verdict, &has)) at++;
-        if (at == MOST_GROUPS) {
+    (void)run;
+    return wanted(kernel) && verdict.runs == NK_RUNS_HOLLOW;
+}
+
+static bool against_rules(const struct nk_run *run, const struct nk_run_kernel *kernel, struct nk_verdict verdict)
+{
+    return verdict.runs == NK_RUNS_NONE && nk_sums_runs_against_rules(run, kernel);
+}
+
+static struct group *group_of(struct groups *groups, const struct nk_run_kernel *kernel, struct nk_verdict verdict)
+{
+    struct nk_archs archs = {0};
+    struct nk_buf has = {0};
+    nk_archs_add(&archs, kernel->container, kernel->holds);
+    nk_words_has(&has, &archs);
+    for (size_t i = 0; i < groups->count; i++) {
+        struct group *g = &groups->group[i];
+        if (g->first->container->library == kernel->container->library && g->verdict.reason == verdict.reason &&
+            g->has.size == has.size && (!has.size || !memcmp(g->has.data, has.data, has.size))) {
             nk_buf_free(&has);
-            continue;
-        }
-        if (at == count)
-            groups[count++] = (struct group){.first = kernel, .verdict = verdict, .has = has};
-        else
-            nk_buf_free(&has);
-        if (groups[at].count++ < MOST_NAMES) {
-            if (groups[at].names.size) nk_buf_text(&groups[at].names, ", ");
-            nk_words_kernel(&groups[at].names, nk_run_text(run, kernel->name), nk_page_room(page) - 2);
+            return g;
         }
     }
-    return count;
+    if (groups->count == MOST_GROUPS) {
+        nk_buf_free(&has);
+        return NULL;
+    }
+    groups->group[groups->count] = (struct group){.first = kernel, .verdict = verdict, .has = has};
+    return &groups->group[groups->count++];
 }
 
-static void show(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, struct group *group)
+// `gpu` NULL: each kernel on the GPU that it ran on.
+static void collect(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, pick_fn *pick,
+                    struct groups *groups)
+{
+    for (size_t i = 0; i < run->kernel_count; i++) {
+        const struct nk_run_kernel *kernel = &run->kernels[i];
+        if (!wanted(kernel)) continue;
+        struct nk_verdict verdict = nk_sums_kernel(run, kernel, gpu ? gpu : kernel->gpu);
+        struct group *group = pick(run, kernel, verdict) ? group_of(groups, kernel, verdict) : NULL;
+        if (!group) continue;
+        group->launches += kernel->launches;
+        if (group->count++ >= MOST_NAMES) continue;
+        if (group->names.size) nk_buf_text(&group->names, ", ");
+        nk_words_kernel(&group->names, nk_run_text(run, kernel->name), nk_page_room(page) - 2);
+    }
+}
+
+// Writes the groups, with `says` (may be NULL) under the names, and frees them.
+static void show(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, struct groups *groups,
+                 const char *label, const char *says)
 {
     struct nk_buf line = {0};
-    nk_page_gap(page);
-    if (group->count > MOST_NAMES) nk_buf_format(&group->names, " and %zu more", group->count - MOST_NAMES);
-    nk_page_buf(page, 2, group->verdict.runs == NK_RUNS_HOLLOW ? "EMPTY" : "MISSING", NK_STYLE_BAD, &group->names);
-    nk_words_place(&line, group->first->container, page->full_paths);
-    nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
-    nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, &group->has);
-    nk_words_needs(&line, run, group->first->container, group->first->holds, gpu);
-    nk_page_buf(page, 4, "needs", NK_STYLE_PLAIN, &line);
-    if (group->verdict.reason != NK_REASON_NO_IMAGE)
-        nk_page_row(page, 4, "why", NK_STYLE_PLAIN, nk_reason_sentence(group->verdict.reason));
+    for (size_t i = 0; i < groups->count; i++) {
+        struct group *g = &groups->group[i];
+        nk_page_gap(page);
+        if (g->count > MOST_NAMES) nk_buf_format(&g->names, " and %zu more", g->count - MOST_NAMES);
+        nk_page_buf(page, 2, label, NK_STYLE_BAD, &g->names);
+        if (says) {
+            nk_buf_text(&line, "launched ");
+            nk_words_times(&line, g->launches);
+            nk_buf_format(&line, " on sm_%u without an error; %s", g->first->gpu->r.sm, says);
+            nk_page_buf(page, 2, "", NK_STYLE_PLAIN, &line);
+        }
+        nk_words_place(&line, g->first->container, page->full_paths);
+        nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
+        nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, &g->has);
+        if (gpu) nk_words_needs(&line, run, g->first->container, g->first->holds, gpu);
+        nk_page_buf(page, 4, "needs", NK_STYLE_PLAIN, &line);
+        if (gpu && g->verdict.reason != NK_REASON_NO_IMAGE)
+            nk_page_row(page, 4, "why", NK_STYLE_PLAIN, nk_reason_sentence(g->verdict.reason));
+        nk_buf_free(&g->has);
+        nk_buf_free(&g->names);
+    }
     nk_buf_free(&line);
+}
+
+void nk_block_doubts(struct nk_page *page, struct nk_run *run)
+{
+    struct groups empty = {0}, against = {0};
+    collect(page, run, NULL, hollow, &empty);
+    show(page, run, NULL, &empty, "EMPTY", nk_reason_sentence(NK_REASON_HOLLOW));
+    collect(page, run, NULL, against_rules, &against);
+    show(
+        page, run, NULL, &against, "DOUBT",
+        "by the rules that nokernel knows there is no image for that GPU: one of the two is wrong, please report this");
 }
 
 void nk_block_elsewhere(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu)
 {
-    struct group groups[MOST_GROUPS] = {0};
-    size_t count = collect(page, run, gpu, groups);
-    for (size_t i = 0; i < count; i++) {
-        show(page, run, gpu, &groups[i]);
-        nk_buf_free(&groups[i].has);
-        nk_buf_free(&groups[i].names);
-    }
+    struct groups none = {0}, empty = {0};
+    collect(page, run, gpu, absent, &none);
+    show(page, run, gpu, &none, "MISSING", NULL);
+    collect(page, run, gpu, hollow, &empty);
+    show(page, run, gpu, &empty, "EMPTY", NULL);
 }
