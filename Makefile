@@ -53,8 +53,8 @@ $B/%.o: %.c
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PLAIN)),,$(SANFLAGS)) -MMD -MP -c -o $@ $<
 
 # What the library shows to others: the hooked functions of the list, dlsym, and the ways out.
-$B/exports.map: include/driver/entries.def
-	$Qmkdir -p $(@D) && { echo '{ global: dlsym; _exit; _Exit;'; \
+$B/exports.map: include/driver/entries.def Makefile
+	$Qmkdir -p $(@D) && { echo '{ global: dlsym; _exit; _Exit; quick_exit;'; \
 	  sed -nE 's/^NK_ENTRY\([A-Z]+, (HAND|PROBE|WAIT), [^,]+, ([A-Za-z0-9_]+),.*/  \2;/p' $<; \
 	  echo 'local: *; };'; } > $@
 

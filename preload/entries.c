@@ -47,7 +47,7 @@ const size_t nk_slot_offset[NK_ENTRY_COUNT] = {
 };
 
 // ---- generated wrappers: call the real one, report what it refused, return what it returned
-#define NK_BODY_PROBE(symbol, params, args, subject)                                                                   \
+#define NK_BODY_PROBE_DRIVER(symbol, params, args, subject)                                                            \
     CUresult symbol params                                                                                             \
     {                                                                                                                  \
         CUresult r = nk_real.symbol args;                                                                              \
@@ -55,17 +55,27 @@ const size_t nk_slot_offset[NK_ENTRY_COUNT] = {
             nk_record_probe(NK_##symbol, subject, r, __builtin_return_address(0));                                     \
         return r;                                                                                                      \
     }
-#define NK_BODY_WAIT(symbol, params, args, subject)                                                                    \
+#define NK_BODY_PROBE_RUNTIME(symbol, params, args, subject)                                                           \
+    cudaError_t symbol params                                                                                          \
+    {                                                                                                                  \
+        const struct nk_runtime *runtime = nk_runtime_of(__builtin_return_address(0));                                 \
+        struct nk_call call;                                                                                           \
+        if (!runtime->symbol) return NK_CUDA_NOT_INITIALIZED;                                                          \
+        nk_call_begin(&call, NK_##symbol, subject, __builtin_return_address(0));                                       \
+        return nk_call_end(&call, runtime->symbol args);                                                               \
+    }
+#define NK_BODY_WAIT_DRIVER(symbol, params, args, subject)                                                             \
     CUresult symbol params                                                                                             \
     {                                                                                                                  \
         CUresult r = nk_real.symbol args;                                                                              \
         if (__builtin_expect(r != NK_CUDA_SUCCESS, 0)) nk_record_wait(NK_##symbol, r, __builtin_return_address(0));    \
         return r;                                                                                                      \
     }
-#define NK_BODY_HAND(symbol, params, args, subject)
-#define NK_BODY_REAL(symbol, params, args, subject)
+#define NK_BODY_HAND_DRIVER(symbol, params, args, subject)
+#define NK_BODY_HAND_RUNTIME(symbol, params, args, subject)
+#define NK_BODY_REAL_DRIVER(symbol, params, args, subject)
 #define NK_ENTRY(lib, mode, result, symbol, base, since, params, args, subject)                                        \
-    NK_BODY_##mode(symbol, params, args, subject)
+    NK_BODY_##mode##_##lib(symbol, params, args, subject)
 #include "driver/entries.def"
 #undef NK_ENTRY
 

@@ -63,7 +63,13 @@ cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *f, nk_dim3 grid, nk_dim
     CALL(cudaLaunchCooperativeKernel_ptsz, f, f, grid, block, args, shared, stream);
 }
 
-cudaError_t cudaFuncGetAttributes(void *attributes, const void *f) { CALL(cudaFuncGetAttributes, f, attributes, f); }
+// cudaKernelNodeParams begins with the host function.
+cudaError_t cudaGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+                                   const void *params)
+{
+    const void *f = params ? *(const void *const *)params : NULL;
+    CALL(cudaGraphAddKernelNode, f, node, graph, dependencies, count, params);
+}
 
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *f)
 {

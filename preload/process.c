@@ -1,8 +1,8 @@
 // process.c - fork and the ways out.
 //
 // exit() and a return from main run our destructor, last of all; its status comes from on_exit, registered at the first
-// CUDA call. _exit and quick_exit run no destructor: _exit is ours by name, quick_exit calls back. abort and signals
-// run nothing: what had failed is already in the file.
+// CUDA call. _exit and quick_exit run no destructor: both are ours by name, and quick_exit calls back. abort and
+// signals run nothing: what had failed is already in the file.
 #define _GNU_SOURCE
 #include "process.h"
 
@@ -38,24 +38,33 @@ __attribute__((destructor)) static void end(void) { nk_record_finish(exit_kind, 
 
 NK_EXPORT void _exit(int status) __attribute__((noreturn));
 NK_EXPORT void _Exit(int status) __attribute__((noreturn));
-
-static void leave(int status) __attribute__((noreturn));
-static void leave(int status)
-{
-    nk_record_finish(NK_EXIT_UNDERSCORE, status);
-    for (;;) syscall(SYS_exit_group, status);
-}
+NK_EXPORT void quick_exit(int status) __attribute__((noreturn));
 
 // Another preload may want to see the exit too: it comes after us in the search order.
 static void pass_on(const char *name, int status) __attribute__((noreturn));
 static void pass_on(const char *name, int status)
 {
-    nk_record_finish(NK_EXIT_UNDERSCORE, status);
     if (!nk_real_dlsym) nk_resolve_dlsym();
     void (*next)(int) = nk_real_dlsym ? (void (*)(int))nk_real_dlsym(RTLD_NEXT, name) : NULL;
     if (next) next(status);
-    leave(status);
+    for (;;) syscall(SYS_exit_group, status);
 }
 
-void _exit(int status) { pass_on("_exit", status); }
-void _Exit(int status) { pass_on("_Exit", status); }
+void _exit(int status)
+{
+    nk_record_finish(NK_EXIT_UNDERSCORE, status);
+    pass_on("_exit", status);
+}
+
+void _Exit(int status)
+{
+    nk_record_finish(NK_EXIT_UNDERSCORE, status);
+    pass_on("_Exit", status);
+}
+
+// The program's own handlers come first, then ours, which `quick` is.
+void quick_exit(int status)
+{
+    exit_status = status;
+    pass_on("quick_exit", status);
+}

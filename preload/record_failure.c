@@ -44,16 +44,19 @@ static uint32_t add_stack(void)
 
 // ---- failures
 
-static bool calls_a_probe(enum nk_entry_id api) { return api == NK_cudaFuncGetAttributes; }
+static enum nk_failure_kind kind_of_call(enum nk_entry_id api)
+{
+    if (nk_entries[api].mode == NK_PROBE) return NK_FAILED_PROBE;
+    return api == NK_cudaGraphAddKernelNode ? NK_FAILED_GRAPH : NK_FAILED_LAUNCH;
+}
 
 // What the runtime was called for says more than the driver's function that refused: a look-up inside a launch is a
-// failed launch, one inside cudaFuncGetAttributes a probe.
+// failed launch, one inside cudaFuncGetAttributes or an occupancy query a probe.
 static void look_at_call(struct nk_event *event)
 {
     struct nk_call *call = nk_thread.call;
     if (!call) return;
-    if (event->kind != NK_FAILED_WAIT && event->kind != NK_FAILED_GRAPH)
-        event->kind = calls_a_probe(call->api) ? NK_FAILED_PROBE : NK_FAILED_LAUNCH;
+    if (event->kind != NK_FAILED_WAIT) event->kind = kind_of_call(call->api);
     struct nk_kernel *wanted = event->kernel ? NULL : nk_core_host_kernel(call->function);
     if (wanted) event->kernel = event->container ? nk_kernel_get(event->container, wanted->name) : wanted;
     call->failed = true;
@@ -94,7 +97,9 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
     record.stack = add_stack();
     nk_writer_add(&nk_core.writer, NK_REC_FAILURE, &record, sizeof record, NULL, 0);
     __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED); // before the rest: it is what must not be lost
-    if (nk_result_is_image(event->result)) nk_core_explain(event->kernel, container);
+    // 400: what 12.8 and 12.9 runtimes answer, EAGER, for a kernel whose fat binary was refused at their start.
+    if (nk_result_is_image(event->result) || event->result == NK_CUDA_INVALID_HANDLE)
+        nk_core_explain(event->kernel, container);
 }
 
 void nk_core_fail(const struct nk_event *seen)
@@ -242,12 +247,12 @@ void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller)
 static void runtime_failed(struct nk_call *call, cudaError_t r)
 {
     int saved;
-    bool probe = calls_a_probe(call->api);
-    if (r == 4 || (probe && !nk_result_is_image(r))) return;
+    enum nk_failure_kind kind = kind_of_call(call->api);
+    if (r == 4 || (kind == NK_FAILED_PROBE && !nk_result_is_image(r))) return;
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
     if (!comes_back(call->api, r, call->caller))
-        nk_core_fail(&(struct nk_event){.kind = probe ? NK_FAILED_PROBE : NK_FAILED_LAUNCH,
+        nk_core_fail(&(struct nk_event){.kind = kind,
                                         .api = call->api,
                                         .result = r,
                                         .runtime = true,

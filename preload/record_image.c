@@ -245,7 +245,7 @@ void nk_record_module(const void *module, const void *library, CUresult r, const
 void nk_record_unload(const void *handle)
 {
     int saved;
-    if (!nk_enter(&saved)) return;
+    if (!nk_enter_quietly(&saved)) return; // a runtime unloads at its end: no reason to open a recording
     struct nk_container *container = nk_container_of(handle);
     nk_unbind_container(handle);
     // What was registered stays where it is; any other address may get a new image.

@@ -72,14 +72,22 @@ static void *any_cudart(void)
     return path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-static void *runtime_function(void *object, const char *name, void **fallback)
+static bool lies_in(const void *function, const struct nk_dso *dso)
+{
+    return (uintptr_t)function >= dso->start && (uintptr_t)function < dso->end;
+}
+
+static void *runtime_function(void *object, const struct nk_dso *caller, const char *name, void **fallback)
 {
     void *function = object ? look_up(object, name) : NULL;
-    // The program's own handle means the global scope, in which we come first: then whoever comes after us.
-    if (!function || nk_is_ours(function)) function = look_up(RTLD_NEXT, name);
-    if (function) return function;
-    if (!*fallback) *fallback = any_cudart();
-    return *fallback ? look_up(*fallback, name) : NULL;
+    if (function && !nk_is_ours(function) && !lies_in(function, caller)) return function;
+    // Ours: the program's own handle means the global scope, in which we come first. The caller's own: it is another
+    // interposer, which took us for its next one, and would be called for ever. In both cases who comes after us is
+    // meant, and where that is nobody, any runtime. A library that brings its own runtime calls itself.
+    void *next = look_up(RTLD_NEXT, name);
+    if (!next && !*fallback) *fallback = any_cudart();
+    if (!next && *fallback) next = look_up(*fallback, name);
+    return next || !function || nk_is_ours(function) ? next : function;
 }
 
 static const struct nk_runtime *open_runtime(const struct nk_dso *dso)
@@ -92,7 +100,7 @@ static const struct nk_runtime *open_runtime(const struct nk_dso *dso)
     void *fallback = NULL;
     for (int id = 0; id < NK_ENTRY_COUNT; id++)
         if (nk_entries[id].lib == NK_RUNTIME) {
-            void *function = runtime_function(object, nk_entries[id].symbol, &fallback);
+            void *function = runtime_function(object, dso, nk_entries[id].symbol, &fallback);
             memcpy((char *)runtime + nk_slot_offset[id], &function, sizeof function);
         }
     return runtime;
