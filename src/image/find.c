@@ -170,7 +170,7 @@ static int search_range(struct search *search, struct range place)
             end = container_end(view, start, &damaged);
         } else {
             uint64_t extent = nk_elf_extent(nk_bytes(view.data + start, view.size - (size_t)start));
-            damaged = extent > view.size - start;
+            damaged = !extent || extent > view.size - start; // 0: cut short within its header
             // A damaged cubin may claim anything: do not let it hide the containers behind it.
             end = damaged ? (key < view.size ? key : view.size) : start + extent;
         }

@@ -87,8 +87,8 @@ static int look(struct nk_fatbin *walk, struct nk_bytes name, unsigned char hold
 {
     struct nk_unpacked memory = {0};
     struct nk_entry_view entry;
-    int result;
-    while ((result = nk_fatbin_next(walk, &entry, err)) == 1 && entry.index < n_images) {
+    int result = 0;
+    while (walk->images < n_images && (result = nk_fatbin_next(walk, &entry, err)) == 1) {
         struct sought sought = {.name = name};
         if (nk_image_kernels(&entry, &memory, NK_HOLDS_LIMIT, compare, &sought, NULL)) continue;
         holds[entry.index] = sought.found ? NK_KERNEL_PRESENT : NK_KERNEL_ABSENT;

@@ -23,7 +23,7 @@
 
 static inline void put(struct nk_buf *buf, uint64_t value, size_t size)
 {
-    for (size_t i = 0; i < size; i++) nk_buf_fill(buf, (char)(value >> (8 * i)), 1);
+    for (size_t i = 0; i < size; i++, value >>= 8) nk_buf_fill(buf, (char)value, 1);
 }
 
 static inline void patch(struct nk_buf *buf, size_t at, uint64_t value, size_t size)
@@ -221,6 +221,14 @@ static inline void make_cubin(struct nk_buf *out, const struct made_cubin *made)
     make_elf(out, &elf);
     nk_buf_free(&strings);
     nk_buf_free(&symbols);
+}
+
+// One member of an `ar` archive, header and all.
+static inline void make_member(struct nk_buf *out, const char *name, const void *bytes, size_t size)
+{
+    nk_buf_format(out, "%-16s%-12s%-6s%-6s%-8s%-10zu`\n", name, "0", "0", "0", "644", size);
+    nk_buf_add(out, bytes, size);
+    if (size % 2) nk_buf_text(out, "\n");
 }
 
 // ---- containers
