@@ -44,7 +44,7 @@ static int find(const char *name, void **function, int version, uint64_t flags, 
     if (!status) status = &ignored;
     if (!name || !function || flags > (LEGACY_STREAM | PER_THREAD_STREAM)) return BAD_VALUE;
     const struct sim_row *s = choose(name, version, flags, status);
-    *function = s ? (void *)s->function : NULL;
+    *function = !s ? NULL : sim_set.distinct ? (void *)s->far : (void *)s->function;
     return s ? OK : NOT_FOUND;
 }
 

@@ -196,7 +196,7 @@ struct sim_row {
     int since;
     bool per_thread;
     const char *exported;
-    int (*function)(void);
+    int (*function)(void), (*far)(void); // far: another address of it
 };
 extern const struct sim_row sim_functions[];
 extern const size_t sim_function_count;

@@ -13,13 +13,16 @@ SIM_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -I$(SIM_DI
 sim: $B/sim/libcuda.so.1 $B/sim/libnvidia-ml.so.1
 
 $B/sim/libcuda.so.1: $(SIM_OBJ)
-	$(CC) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,relro,-z,now -o $@ $^ -llz4 -lzstd -lpthread
-	ln -sf libcuda.so.1 $(@D)/libcuda.so
+	$(call say,LD,$@)
+	$Q$(CC) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,relro,-z,now -o $@ $^ -llz4 -lzstd -lpthread
+	$Qln -sf libcuda.so.1 $(@D)/libcuda.so
 
 $B/sim/libnvidia-ml.so.1: $B/sim/nvml.o
-	$(CC) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-Bsymbolic -o $@ $^
+	$(call say,LD,$@)
+	$Q$(CC) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-Bsymbolic -o $@ $^
 
 $B/sim/%.o: $(SIM_DIR)%.c
-	mkdir -p $(@D) && $(CC) $(SIM_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$Qmkdir -p $(@D) && $(CC) $(SIM_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(wildcard $B/sim/*.d)

@@ -14,8 +14,24 @@
 #include "symbols.def"
 #undef SIM_SYMBOL
 
+// The same function at another address: what cuGetProcAddress hands out with SIM_ADDRESSES=distinct, because nothing
+// promises that it is the address that dlsym gives.
+#ifdef __x86_64__
+#define JUMP     "jmp "
+#define JUMP_END "@PLT\n"
+#else
+#define JUMP     "b "
+#define JUMP_END "\n"
+#endif
+#define SIM_SYMBOL(name, since, per_thread, exported)                                                                  \
+    __asm__(".text\n.type sim_far_" #exported ", @function\nsim_far_" #exported ":\n" JUMP #exported JUMP_END);        \
+    int sim_far_##exported(void) __attribute__((visibility("hidden")));
+#include "symbols.def"
+#undef SIM_SYMBOL
+
 const struct sim_row sim_functions[] = {
-#define SIM_SYMBOL(name, since, per_thread, exported) {#name, since, per_thread, #exported, exported},
+#define SIM_SYMBOL(name, since, per_thread, exported)                                                                  \
+    {#name, since, per_thread, #exported, exported, sim_far_##exported},
 #include "symbols.def"
 #undef SIM_SYMBOL
 };
