@@ -32,7 +32,9 @@ struct nk_run_container {
     size_t count;
     const uint32_t *names; // string ids of its kernels, where the driver was not told which one was wanted
     uint32_t names_count, names_total;
-    bool refused; // at start-up
+    bool refused;                        // at start-up
+    const struct nk_run_gpu *judged_for; // memory of nk_sums_kernel: most kernels of a container have one verdict
+    struct nk_verdict judged;
 };
 
 struct nk_run_kernel {

@@ -5,12 +5,25 @@
 
 #include <string.h>
 
+static bool held_by_all(const struct nk_run_kernel *kernel)
+{
+    for (size_t i = 0; kernel->holds && i < kernel->container->count; i++)
+        if (kernel->holds[i] != NK_HOLD_PRESENT) return false;
+    return true;
+}
+
 struct nk_verdict nk_sums_kernel(const struct nk_run *run, const struct nk_run_kernel *kernel,
                                  const struct nk_run_gpu *gpu)
 {
     if (!kernel || !kernel->container || !gpu) return (struct nk_verdict){.runs = NK_RUNS_UNKNOWN, .image = -1};
+    struct nk_run_container *c = kernel->container;
     struct nk_target target = nk_run_target(run, gpu);
-    return nk_judge(kernel->container->images, kernel->container->count, kernel->holds, &target);
+    if (!held_by_all(kernel)) return nk_judge(c->images, c->count, kernel->holds, &target);
+    if (c->judged_for != gpu) {
+        c->judged = nk_judge(c->images, c->count, NULL, &target);
+        c->judged_for = gpu;
+    }
+    return c->judged;
 }
 
 static bool holds_somewhere(const struct nk_run_kernel *kernel)
