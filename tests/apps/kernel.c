@@ -32,8 +32,11 @@ void __cudaUnregisterFatBinary(void **handle);
 void __cudaRegisterFunction(void **handle, const void *host, char *device, const char *name, int limit, void *tid,
                             void *bid, dim3 *block, dim3 *grid, int *warp);
 
+// The host function of the kernel: what <<<>>> calls, and what stands in the stack of a launch.
 void KERNEL(float *data);
 const void *const HOST = (const void *)KERNEL;
+
+static _Thread_local int result;
 
 #if defined(OLD_STYLE) || defined(PER_THREAD)
 #ifdef PER_THREAD
@@ -41,25 +44,28 @@ const void *const HOST = (const void *)KERNEL;
 #endif
 int cudaLaunchKernel(const void *host, dim3 grid, dim3 block, void **args, size_t shared, stream_t stream);
 
-// Not static and not inlined: in a real program the stub is a function of the kernel's name, too.
-__attribute__((noinline)) int LAUNCH(float *data)
+__attribute__((noinline)) void KERNEL(float *data)
 {
     void *args[] = {&data};
-    return cudaLaunchKernel(HOST, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, NULL);
+    result = cudaLaunchKernel(HOST, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, NULL);
 }
 #else
 int __cudaGetKernel(void **kernel, const void *host);
 int __cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, void **args, size_t shared, stream_t stream);
 
-__attribute__((noinline)) int LAUNCH(float *data)
+__attribute__((noinline)) void KERNEL(float *data)
 {
     void *args[] = {&data}, *kernel = NULL;
-    int code = __cudaGetKernel(&kernel, HOST);
-    return code ? code : __cudaLaunchKernel(kernel, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, NULL);
+    result = __cudaGetKernel(&kernel, HOST);
+    if (!result) result = __cudaLaunchKernel(kernel, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, NULL);
 }
 #endif
 
-void KERNEL(float *data) { LAUNCH(data); }
+int LAUNCH(float *data)
+{
+    KERNEL(data);
+    return result;
+}
 
 static void **handle;
 

@@ -162,6 +162,9 @@ def run(tmp_path):
         base = environment(folder, sm, driver, no_image_at, eager, env)
         others = {"LD_PRELOAD": ":".join(map(str, [*before, *after]))} if before or after else {}
         plain = execute([program, *arguments], {**base, **others}, folder, timeout)
+        assert plain.returncode >= 0 or not exit_report, (
+            f"without the library the program was ended by signal {-plain.returncode}:\n{plain.stderr}"
+        )
         ours = {**base, "LD_PRELOAD": ":".join([*map(str, before), preload(), *map(str, after)])}
         done = execute([program, *arguments], ours, folder, timeout)
         out = Outcome(done.stdout, done.stderr, done.returncode, Path(base["NOKERNEL_DIR"]))
