@@ -196,33 +196,59 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
     nk_buf_free(&line);
 }
 
-static void further(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *f, bool first)
+// Kernels beyond the blocks, one line a name: instances of one template often look alike when they are shortened.
+struct tally {
+    struct nk_buf name;
+    size_t count;
+};
+
+static void note(struct tally *tally, size_t *used, size_t *left, struct nk_buf *name)
+{
+    for (size_t i = 0; i < *used; i++)
+        if (tally[i].name.size == name->size && !memcmp(tally[i].name.data, name->data, name->size)) {
+            tally[i].count++;
+            nk_buf_free(name);
+            return;
+        }
+    if (*used < MOST_LINES && name->size) {
+        tally[(*used)++] = (struct tally){*name, 1};
+    } else {
+        nk_buf_free(name);
+        ++*left;
+    }
+}
+
+static void further(struct nk_page *page, struct tally *tally, size_t used, size_t left)
 {
     struct nk_buf line = {0};
-    name_of(&line, run, f, nk_page_room(page));
-    if (first) nk_page_gap(page);
-    nk_page_buf(page, 2, first ? "also" : "", NK_STYLE_BAD, &line);
+    if (used) nk_page_gap(page);
+    for (size_t i = 0; i < used; i++) {
+        if (tally[i].count > 1) nk_buf_format(&tally[i].name, "  (%zu kernels)", tally[i].count);
+        nk_page_buf(page, 2, i ? "" : "also", NK_STYLE_BAD, &tally[i].name);
+        nk_buf_free(&tally[i].name);
+    }
+    if (left) nk_buf_format(&line, "and %zu more: nokernel report --json lists them all", left);
+    nk_page_buf(page, 2, "", NK_STYLE_PLAIN, &line);
     nk_buf_free(&line);
 }
 
 void nk_block_failures(struct nk_page *page, struct nk_run *run)
 {
-    size_t shown = 0;
+    struct tally tally[MOST_LINES] = {0};
+    size_t shown = 0, used = 0, left = 0;
     for (enum nk_failure_class class = NK_CLASS_MISSING; class <= NK_CLASS_OTHER; class ++)
         for (size_t i = 0; i < run->failure_count; i++) {
             const struct nk_run_failure *f = &run->failures[i];
             if (f->class != class || !first_of_block(run, i)) continue;
-            if (shown < MOST_BLOCKS)
+            if (shown++ < MOST_BLOCKS) {
                 failure(page, run, f, "FAILED");
-            else if (shown < MOST_BLOCKS + MOST_LINES)
-                further(page, run, f, shown == MOST_BLOCKS);
-            shown++;
+                continue;
+            }
+            struct nk_buf name = {0};
+            name_of(&name, run, f, nk_page_room(page) - 14);
+            note(tally, &used, &left, &name);
         }
-    if (shown <= MOST_BLOCKS + MOST_LINES) return;
-    struct nk_buf line = {0};
-    nk_buf_format(&line, "and %zu more: nokernel report --json lists them all", shown - MOST_BLOCKS - MOST_LINES);
-    nk_page_buf(page, 2, "", NK_STYLE_PLAIN, &line);
-    nk_buf_free(&line);
+    further(page, tally, used, left);
 }
 
 static bool image_query(const struct nk_run_failure *f)

@@ -174,7 +174,7 @@ struct group {
     const struct nk_run_kernel *first;
     struct nk_verdict verdict;
     struct nk_buf has, names;
-    size_t count;
+    size_t count, named;
     uint64_t launches;
 };
 
@@ -225,6 +225,18 @@ static struct group *group_of(struct groups *groups, const struct nk_run_kernel 
     return &groups->group[groups->count++];
 }
 
+// Each name once: instances of one template often look alike when they are shortened.
+static void add_name(struct nk_page *page, struct nk_run *run, struct group *group, const struct nk_run_kernel *kernel)
+{
+    struct nk_buf name = {0};
+    nk_words_kernel(&name, nk_run_text(run, kernel->name), nk_page_room(page) - 2);
+    if (name.size && !(group->names.size && strstr(group->names.data, name.data))) {
+        if (group->named++) nk_buf_text(&group->names, ", ");
+        nk_buf_add(&group->names, name.data, name.size);
+    }
+    nk_buf_free(&name);
+}
+
 // `gpu` NULL: each kernel on the GPU that it ran on.
 static void collect(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, pick_fn *pick,
                     struct groups *groups)
@@ -236,9 +248,8 @@ static void collect(struct nk_page *page, struct nk_run *run, const struct nk_ru
         struct group *group = pick(run, kernel, verdict) ? group_of(groups, kernel, verdict) : NULL;
         if (!group) continue;
         group->launches += kernel->launches;
-        if (group->count++ >= MOST_NAMES) continue;
-        if (group->names.size) nk_buf_text(&group->names, ", ");
-        nk_words_kernel(&group->names, nk_run_text(run, kernel->name), nk_page_room(page) - 2);
+        group->count++;
+        if (group->named < MOST_NAMES) add_name(page, run, group, kernel);
     }
 }
 
@@ -250,7 +261,7 @@ static void show(struct nk_page *page, struct nk_run *run, const struct nk_run_g
     for (size_t i = 0; i < groups->count; i++) {
         struct group *g = &groups->group[i];
         nk_page_gap(page);
-        if (g->count > MOST_NAMES) nk_buf_format(&g->names, " and %zu more", g->count - MOST_NAMES);
+        if (g->count > g->named) nk_buf_format(&g->names, " and %zu more", g->count - g->named);
         nk_page_buf(page, 2, label, NK_STYLE_BAD, &g->names);
         if (says) {
             nk_buf_text(&line, "launched ");

@@ -196,7 +196,8 @@ void nk_words_unread(struct nk_buf *out, const struct nk_run *run)
     else if (unread)
         nk_buf_text(out, "The program went on and ended with 0: check its results.");
     else
-        nk_buf_text(out, "The program read the error and ended with 0: it may have found another way.");
+        nk_buf_text(out, "The program read the error and ended with 0 all the same: unless it has another way, its "
+                         "results are wrong.");
 }
 
 const char *nk_words_kind(uint32_t kind)

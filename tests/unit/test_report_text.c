@@ -258,6 +258,38 @@ static void behind_a_hidden_runtime_it_only_asks_to_check_the_results(void **sta
     free(t);
 }
 
+static void an_error_that_was_read_and_ignored_is_no_comfort(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(0, 120, "80", 1);
+    uint32_t id =
+        make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel, .runtime = 1},
+                     "cudaLaunchKernel", 1);
+    struct nk_rec_surfaced s = {.failure = id, .api = text("cudaGetLastError"), .result = 209};
+    ADD(SURFACED, s);
+    make_end();
+    char *t = report();
+    says(t, "  end     The program read the error and ended with 0 all the same: unless it\n"
+            "          has another way, its results are wrong.\n");
+    keeps_quiet_about(t, "    read ");
+    free(t);
+}
+
+static void further_kernels_whose_short_names_are_alike_are_counted(void **state)
+{
+    (void)state;
+    small_program(1, 120, "80", 0);
+    for (int i = 0; i < 9; i++) {
+        uint32_t kernel = make_kernel(i < 5 ? "first" : "alike", make_container(1, NK_ORIGIN_LIBRARY, 1, "80"), 1);
+        make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel},
+                     "cuLaunchKernel", 1);
+    }
+    make_end();
+    char *t = report();
+    says(t, "  also    alike  (4 kernels)\n");
+    free(t);
+}
+
 static void a_driver_that_refuses_what_the_rules_allow_is_told(void **state)
 {
     (void)state;
@@ -456,6 +488,8 @@ int main(void)
         T(the_host_function_in_the_stack_names_the_kernel),
         T(an_error_that_nobody_read_makes_the_results_wrong),
         T(behind_a_hidden_runtime_it_only_asks_to_check_the_results),
+        T(an_error_that_was_read_and_ignored_is_no_comfort),
+        T(further_kernels_whose_short_names_are_alike_are_counted),
         T(a_driver_that_refuses_what_the_rules_allow_is_told),
         T(a_driver_that_runs_what_the_rules_forbid_is_told),
         T(a_kernel_that_is_absent_from_the_fitting_image_has_the_others_listed),
