@@ -1,12 +1,13 @@
 // blocks.c - the parts of the text report about failures and refusals.
 #include "report/blocks.h"
 #include "driver/results.h"
+#include "report/candidates.h"
 #include "report/words.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BLOCKS = 5, MOST_LINES = 10, MOST_FRAMES = 5, MOST_NAMES = 3 };
+enum { MOST_BLOCKS = 5, MOST_LINES = 10, MOST_FRAMES = 5 };
 
 // What a block is about: failures of one kernel (or of unnamed kernels of one library) on one GPU.
 static bool together(const struct nk_run_failure *a, const struct nk_run_failure *b)
@@ -22,20 +23,6 @@ static bool first_of_block(const struct nk_run *run, size_t index)
     for (size_t i = 0; i < index; i++)
         if (together(&run->failures[i], &run->failures[index])) return false;
     return true;
-}
-
-// How many different containers the failures of a block are about.
-static size_t boxes(const struct nk_run *run, const struct nk_run_failure *first)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < run->failure_count; i++) {
-        const struct nk_run_failure *f = &run->failures[i];
-        bool known = !f->container || !together(first, f);
-        for (size_t k = 0; k < i && !known; k++)
-            known = together(first, &run->failures[k]) && run->failures[k].container == f->container;
-        count += !known;
-    }
-    return count;
 }
 
 static void name_of(struct nk_buf *out, struct nk_run *run, const struct nk_run_failure *f, size_t columns)
@@ -88,28 +75,18 @@ static void calls(struct nk_page *page, struct nk_run *run, const struct nk_run_
 }
 
 // Kernels of the containers of a block, where the one that was wanted is not known.
-static void candidates(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *first,
-                       struct nk_buf *line)
+static void candidates(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *first)
 {
-    size_t shown = 0, total = 0;
-    uint32_t ids[MOST_NAMES] = {0};
-    if (first->kernel || first->guess || boxes(run, first) > MOST_LINES) return;
+    const struct nk_run_container **boxes;
+    size_t count = 0;
+    if (first->kernel || first->guess || !first->container) return;
+    if (!(boxes = nk_run_alloc(run, run->failure_count * sizeof *boxes))) return;
     for (size_t i = 0; i < run->failure_count; i++) {
-        const struct nk_run_failure *f = &run->failures[i];
-        if (!together(first, f) || !f->container) continue;
-        total += f->container->names_total;
-        for (uint32_t k = 0; k < f->container->names_count && shown < MOST_NAMES; k++) {
-            uint32_t id = f->container->names[k];
-            bool again = false;
-            for (size_t n = 0; n < shown; n++) again |= ids[n] == id;
-            if (again) continue;
-            if (shown) nk_buf_text(line, ", ");
-            nk_words_kernel(line, nk_run_text(run, id), nk_page_room(page) - 20);
-            ids[shown++] = id;
-        }
+        bool known = !together(first, &run->failures[i]);
+        for (size_t k = 0; k < count && !known; k++) known = boxes[k] == run->failures[i].container;
+        if (!known) boxes[count++] = run->failures[i].container;
     }
-    if (total > shown) nk_buf_format(line, " and %zu more", total - shown);
-    nk_page_buf(page, 2, "one of", NK_STYLE_PLAIN, line);
+    nk_row_candidates(page, run, boxes, count);
 }
 
 static void stack(struct nk_page *page, struct nk_run *run, const struct nk_run_stack *frames, struct nk_buf *line)
@@ -178,7 +155,7 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
     name_of(&line, run, f, nk_page_room(page));
     nk_page_buf(page, 2, label, NK_STYLE_BAD, &line);
     calls(page, run, f, &line);
-    candidates(page, run, f, &line);
+    candidates(page, run, f);
     if (f->guess) nk_page_row(page, 4, "name", NK_STYLE_PLAIN, "known from the host function in the native stack");
     if (run->gpu_count > 1 && f->gpu) {
         nk_buf_format(&line, "GPU %u, sm_%u", f->gpu->r.ordinal, f->gpu->r.sm);

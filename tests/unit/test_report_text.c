@@ -200,9 +200,10 @@ static void unnamed_failures_of_one_library_are_told_together(void **state)
     (void)state;
     small_program(1, 120, "80", 0);
     for (int i = 0; i < 3; i++) {
-        uint32_t box = make_container(1, NK_ORIGIN_LIBRARY, 1, "80"), names[2] = {text("first"), text("second")};
-        struct nk_rec_names record = {box, 2, 2, 0};
-        nk_writer_add(&maker, NK_REC_NAMES, &record, sizeof record, names, sizeof names);
+        static const char *const own[] = {"x", "y", "z"};
+        uint32_t box = make_container(1, NK_ORIGIN_LIBRARY, 1, "80"), names[2] = {text("common"), text(own[i])};
+        struct nk_rec_names record = {box, i < 2 ? 2 : 1, 2, 0};
+        nk_writer_add(&maker, NK_REC_NAMES, &record, sizeof record, i < 2 ? names : names + 1, record.n * 4);
         make_failure((struct nk_rec_failure){.kind = NK_FAILED_LOOKUP, .result = 209, .container = box},
                      "cuLibraryGetModule", 2);
     }
@@ -212,7 +213,7 @@ static void unnamed_failures_of_one_library_are_told_together(void **state)
     says(t, "  FAILED  a kernel of libk.so (the driver was not told which one)\n"
             "          cuLibraryGetModule returned 209 CUDA_ERROR_NO_BINARY_FOR_GPU, 6 times,\n"
             "          for 3 fat binaries\n"
-            "  one of  first, second and 4 more\n"
+            "  one of  common, which 2 of the 3 hold; the others hold z and 1 more\n"
             "    in    /opt/libk.so\n");
     free(t);
 }
