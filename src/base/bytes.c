@@ -7,7 +7,8 @@
 bool nk_bytes_part(struct nk_bytes view, uint64_t offset, uint64_t size, struct nk_bytes *out)
 {
     if (!nk_bytes_holds(view, offset, size)) return false;
-    *out = nk_bytes(view.data + offset, (size_t)size);
+    // An empty view may have no data at all, and NULL + 0 is undefined.
+    *out = nk_bytes(offset ? view.data + offset : view.data, (size_t)size);
     return true;
 }
 
