@@ -53,8 +53,8 @@ static size_t container(struct nk_buf *buf, unsigned images)
 {
     size_t at = begin_container(buf);
     for (unsigned i = 0; i < images; i++)
-        make_entry(buf,
-                   &(struct made_entry){.kind = 1, .arch = 90, .codec = MAKE_LZ4, .payload = nk_bytes(ptx_text, 90)});
+        make_entry(buf, &(struct made_entry){
+                            .kind = 1, .arch = 90, .codec = MAKE_LZ4, .payload = nk_bytes(ptx_text, sizeof ptx_text)});
     end_container(buf, at);
     return at;
 }
