@@ -80,6 +80,10 @@ def test_the_error_of_a_swallowed_probe_is_not_blamed_on_the_next_launch(run, pr
 def test_every_way_of_launching_names_its_kernel(run, program, app, version, static):
     out = run(program(app, version, GOOD, BAD, static=static), "a", "b")
     assert "a 0" in out.lines and "b 209" in out.lines
+    if (app, version, static) == ("adds_graph_nodes", "13.0", True):
+        # The driver hears the same single call as for cudaFuncGetAttributes.
+        assert [p["kernel"] for p in out.report["probes"]] == [claims.B]
+        return
     claims.missing(out, claims.B, app, knowable=claims.knows_name(version, static))
 
 
