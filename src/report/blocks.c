@@ -25,19 +25,30 @@ static bool first_of_block(const struct nk_run *run, size_t index)
     return true;
 }
 
+static void unnamed(struct nk_buf *out, const struct nk_run_failure *f)
+{
+    const struct nk_run_library *in = f->container->library,
+                                *by = f->container->loader ? f->container->loader : f->library;
+    if (f->r.kind == NK_FAILED_LOAD) {
+        nk_buf_text(out, "a module that ");
+        nk_buf_text(out, by ? nk_words_base(by->path) : "the program");
+        nk_buf_text(out, " loaded");
+        return;
+    }
+    nk_buf_text(out, "a kernel of ");
+    nk_buf_text(out, in ? nk_words_base(in->path) : by ? nk_words_base(by->path) : "an image in memory");
+    nk_buf_text(out, f->class == NK_CLASS_OTHER ? "" : " (the driver was not told which one)");
+}
+
 static void name_of(struct nk_buf *out, struct nk_run *run, const struct nk_run_failure *f, size_t columns)
 {
     const char *name = nk_run_text(run, f->kernel ? f->kernel->name : f->guess);
-    if (*name) {
+    if (*name)
         nk_words_kernel(out, name, columns);
-    } else if (f->container) {
-        const struct nk_run_library *library = f->container->library ? f->container->library : f->container->loader;
-        nk_buf_text(out, "a kernel of ");
-        nk_buf_text(out, library ? nk_words_base(library->path) : "an image in memory");
-        nk_buf_text(out, f->class == NK_CLASS_OTHER ? "" : " (the driver was not told which one)");
-    } else {
+    else if (f->container)
+        unnamed(out, f);
+    else
         nk_buf_text(out, "a call that names no kernel");
-    }
 }
 
 // "cuLaunchKernel returned 209 CUDA_ERROR_NO_BINARY_FOR_GPU, 3 times"

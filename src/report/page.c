@@ -17,10 +17,8 @@ static size_t fit(const char *text, size_t room, size_t *skip)
     size_t at = room;
     while (at && text[at] != ' ') at--;
     if (!at) at = room + strcspn(text + room, " "); // a word longer than the line stays whole
+    while (at && text[at - 1] == ' ') at--;
     *skip = strspn(text + at, " ");
-    while (at && text[at - 1] == ' ') {
-        at--;
-    }
     return at;
 }
 

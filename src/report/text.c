@@ -44,13 +44,26 @@ static bool simply_absent(const struct nk_run *run)
     return true;
 }
 
+// True when every image that is missing without a kernel's name is of a module that the program loaded itself.
+static bool only_loads(const struct nk_run *run)
+{
+    for (size_t i = 0; i < run->failure_count; i++)
+        if (run->failures[i].class == NK_CLASS_MISSING && !run->failures[i].kernel &&
+            run->failures[i].r.kind != NK_FAILED_LOAD)
+            return false;
+    return true;
+}
+
 static void missing(struct nk_buf *line, const struct nk_run *run, const struct nk_sums *sums)
 {
     bool one = sums->missing + sums->missing_boxes == 1;
     if (sums->missing) nk_words_count(line, sums->missing, "kernel", "kernels");
     if (sums->missing) nk_buf_format(line, " of %zu", sums->launched);
     if (sums->missing && sums->missing_boxes) nk_buf_text(line, " and ");
-    if (sums->missing_boxes) nk_words_count(line, sums->missing_boxes, "fat binary in use", "fat binaries in use");
+    if (sums->missing_boxes && only_loads(run))
+        nk_words_count(line, sums->missing_boxes, "module that was loaded", "modules that were loaded");
+    else if (sums->missing_boxes)
+        nk_words_count(line, sums->missing_boxes, "fat binary in use", "fat binaries in use");
     nk_buf_format(line, " %s no %simage for ", one ? "has" : "have", simply_absent(run) ? "" : "usable ");
     which_gpus(line, run);
     if (sums->other) nk_buf_format(line, "; %zu failed for another reason", sums->other);

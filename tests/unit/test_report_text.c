@@ -1,56 +1,6 @@
 // test_report_text.c - what the report says, word for word.
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "recording_maker.h"
-#include "report/text.h"
-
-static char *report_with(const struct nk_text_options *options)
-{
-    struct nk_buf out = {0};
-    struct nk_err err = {0};
-    const char *path = made;
-    if (nk_report_text(&path, 1, options, &out, &err)) fail_msg("%s", err.text);
-    unlink(made);
-    // The folder's name is chance: what stands before it is compared.
-    char *recording = strstr(out.data, "\n  recording");
-    if (recording) *recording = 0;
-    return out.data;
-}
-
-static char *report(void) { return report_with(&(struct nk_text_options){0}); }
-
-static void expect(char *text, const char *expected)
-{
-    assert_string_equal(text, expected);
-    free(text);
-}
-
-static void says(char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("expected: %s\nin: %s", part, text);
-}
-
-static void keeps_quiet_about(const char *text, const char *part)
-{
-    if (strstr(text, part)) fail_msg("not expected: %s\nin: %s", part, text);
-}
-
-static uint32_t small_program(int32_t status, uint32_t sm, const char *images, uint64_t launches)
-{
-    make_begin();
-    make_process(7, "/opt/app", "x");
-    make_driver("", 12040);
-    make_gpu(0, sm, "");
-    uint32_t library = make_library("/opt/libk.so", NULL, NULL);
-    uint32_t kernel = make_kernel("work", make_container(library, NK_ORIGIN_LIBRARY, 1, images), launches);
-    if (status >= 0) make_exit(status);
-    return kernel;
-}
+#include "report_says.h"
 
 static void a_failed_launch_is_told_with_kernel_library_images_and_need(void **state)
 {
@@ -235,6 +185,26 @@ static void the_host_function_in_the_stack_names_the_kernel(void **state)
     free(t);
 }
 
+static void a_module_that_was_loaded_from_memory_is_told_by_who_loaded_it(void **state)
+{
+    (void)state;
+    small_program(1, 120, "80", 0);
+    struct nk_rec_image image = {.kind = NK_KIND_CUBIN, .arch = 90, .kernels = 1, .flags = NK_IMAGE_BARE};
+    struct nk_rec_container c = {
+        .id = ++made_containers, .loader = 1, .origin = NK_ORIGIN_MODULE, .count = 1, .n_images = 1};
+    nk_writer_add(&maker, NK_REC_CONTAINER, &c, sizeof c, &image, sizeof image);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LOAD, .result = 209, .container = c.id, .library = 1},
+                 "cuModuleLoadData", 1);
+    make_end();
+    char *t = report();
+    says(t, "nokernel: 1 module that was loaded has no image for this GPU\n");
+    says(t, "  FAILED  a module that libk.so loaded\n"
+            "          cuModuleLoadData returned 209 CUDA_ERROR_NO_BINARY_FOR_GPU, once\n"
+            "    in    memory, not a file; loaded by /opt/libk.so\n"
+            "    has   sm_90, no PTX\n");
+    free(t);
+}
+
 static void an_error_that_nobody_read_makes_the_results_wrong(void **state)
 {
     (void)state;
@@ -398,78 +368,6 @@ static void another_gpu_that_lacks_nothing_is_one_line(void **state)
            "nokernel: 1 kernel would have an image on sm_120; 1 compiled from PTX\n");
 }
 
-static void home_directories_are_redacted_unless_asked(void **state)
-{
-    (void)state;
-    for (int full = 0; full < 2; full++) {
-        make_begin();
-        make_gpu(0, 120, "");
-        uint32_t library = make_library("/home/anna/app/libk.so", NULL, NULL);
-        uint32_t kernel = make_kernel("work", make_container(library, NK_ORIGIN_LIBRARY, 1, "80"), 1);
-        make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel},
-                     "cuLaunchKernel", 1);
-        make_end();
-        char *t = report_with(&(struct nk_text_options){.full_paths = full});
-        says(t, full ? "    in    /home/anna/app/libk.so\n" : "    in    ~/app/libk.so\n");
-        free(t);
-    }
-}
-
-static void control_characters_of_a_recording_do_not_reach_the_terminal(void **state)
-{
-    (void)state;
-    make_begin();
-    make_gpu(0, 120, "\033[2J\302\233");
-    uint32_t kernel = make_kernel("a\nb\tc", make_container(0, NK_ORIGIN_MODULE, 1, "80"), 1);
-    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 209, .kernel = kernel}, "cuLaunchKernel",
-                 1);
-    make_end();
-    char *t = report();
-    says(t, "a?b?c");
-    says(t, "?[2J??, sm_120");
-    keeps_quiet_about(t, "\033");
-    free(t);
-}
-
-static void colour_comes_only_when_asked(void **state)
-{
-    (void)state;
-    make_torch_on_5090();
-    char *t = report_with(&(struct nk_text_options){.colour = true});
-    says(t, "\033[1;31mFAILED\033[0m");
-    free(t);
-}
-
-static void no_line_is_wider_than_asked(void **state)
-{
-    (void)state;
-    make_torch_on_5090();
-    char *t = report_with(&(struct nk_text_options){.columns = 60});
-    for (char *line = strtok(t, "\n"); line; line = strtok(NULL, "\n"))
-        if (strlen(line) > 60) fail_msg("%zu columns: %s", strlen(line), line);
-    free(t);
-}
-
-static void several_recordings_are_told_apart(void **state)
-{
-    (void)state;
-    char first[256];
-    small_program(0, 80, "80", 5);
-    make_end();
-    snprintf(first, sizeof first, "%s", made);
-    small_program(0, 90, "90", 5);
-    make_end();
-    const char *paths[] = {first, "/nowhere.nkr", made};
-    struct nk_buf out = {0};
-    struct nk_err err = {0};
-    assert_int_equal(nk_report_text(paths, 3, &(struct nk_text_options){.columns = 100}, &out, &err), -1);
-    assert_non_null(strstr(err.text, "/nowhere.nkr"));
-    expect(out.data, "nokernel: app (process 7): 1 kernel launched, it had an image for this GPU (sm_80)\n"
-                     "nokernel: app (process 7): 1 kernel launched, it had an image for this GPU (sm_90)\n");
-    unlink(first);
-    unlink(made);
-}
-
 int main(void)
 {
 #define T(name) cmocka_unit_test(name)
@@ -487,6 +385,7 @@ int main(void)
         T(refusals_at_start_up_are_told_when_the_program_ends_badly),
         T(unnamed_failures_of_one_library_are_told_together),
         T(the_host_function_in_the_stack_names_the_kernel),
+        T(a_module_that_was_loaded_from_memory_is_told_by_who_loaded_it),
         T(an_error_that_nobody_read_makes_the_results_wrong),
         T(behind_a_hidden_runtime_it_only_asks_to_check_the_results),
         T(an_error_that_was_read_and_ignored_is_no_comfort),
@@ -499,11 +398,6 @@ int main(void)
         T(more_failures_than_a_screen_holds_become_a_list),
         T(another_gpu_can_be_asked_about),
         T(another_gpu_that_lacks_nothing_is_one_line),
-        T(home_directories_are_redacted_unless_asked),
-        T(control_characters_of_a_recording_do_not_reach_the_terminal),
-        T(colour_comes_only_when_asked),
-        T(no_line_is_wider_than_asked),
-        T(several_recordings_are_told_apart),
     };
     setenv("HOME", "/nobody", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
