@@ -55,6 +55,20 @@ TEST(a_longer_name_in_conda_meta_is_no_match)
     assert_nobody("/opt/conda/lib/x.so");
 }
 
+TEST(json_without_a_name_is_no_match)
+{
+    (void)state;
+    put_conda("{\"files\": [\"lib/x.so\"], \"version\": \"1\"}");
+    assert_nobody("/opt/conda/lib/x.so");
+}
+
+TEST(white_space_around_the_colon_is_allowed)
+{
+    (void)state;
+    put_conda("{\"files\": [\"lib/x.so\"], \"name\" \n\t:\r\n \"a\", \"version\"\n: \"1\"}");
+    assert_owner("/opt/conda/lib/x.so", "conda", "a", "1");
+}
+
 TEST(json_cut_off_before_the_name_is_no_match)
 {
     (void)state;
@@ -117,6 +131,26 @@ TEST(the_version_is_that_of_the_lists_architecture)
     (void)state;
     put_deb("libcuda1:amd64.list", "/.\n/usr/lib/x86_64-linux-gnu/libcuda.so.1\n");
     assert_owner("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "deb", "libcuda1", "535.183.01-1");
+}
+
+TEST(a_python_package_that_debian_installed_is_debians)
+{
+    (void)state;
+    put_deb("zzz.list", "/usr/lib/python3/dist-packages/z/z.so\n");
+    put("/usr/lib/python3/dist-packages/z-2.dist-info/METADATA", "Name: z\nVersion: 2\n");
+    put("/usr/lib/python3/dist-packages/z-2.dist-info/RECORD", "z/z.so,,\n");
+    put("/usr/lib/python3/dist-packages/z-2.dist-info/INSTALLER", "debian\n");
+    assert_owner("/usr/lib/python3/dist-packages/z/z.so", "deb", "zzz", "3");
+}
+
+TEST(a_python_package_beside_debian_without_its_list_is_pips)
+{
+    (void)state;
+    put_deb("zzz.list", "/usr/lib/other.so\n");
+    put("/usr/lib/python3/dist-packages/z-2.dist-info/METADATA", "Name: z\nVersion: 2\n");
+    put("/usr/lib/python3/dist-packages/z-2.dist-info/RECORD", "z/z.so,,\n");
+    put("/usr/lib/python3/dist-packages/z-2.dist-info/INSTALLER", "debian\n");
+    assert_owner("/usr/lib/python3/dist-packages/z/z.so", "pip", "z", "2");
 }
 
 TEST(a_file_listed_in_lib_is_found_in_usr_lib)
@@ -186,3 +220,30 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+
+static const struct CMUnitTest tests[] = {
+    T(a_file_in_conda_meta_belongs_to_that_package),
+    T(compact_json_is_read),
+    T(names_of_inner_objects_are_not_taken),
+    T(a_value_that_says_name_is_no_key),
+    T(escaped_quotes_do_not_end_a_string),
+    T(a_longer_name_in_conda_meta_is_no_match),
+    T(json_without_a_name_is_no_match),
+    T(white_space_around_the_colon_is_allowed),
+    T(json_cut_off_before_the_name_is_no_match),
+    T(json_that_ends_in_a_backslash_is_no_match),
+    T(a_python_package_that_conda_installed_is_condas),
+    T(a_wheel_in_a_conda_environment_is_pips),
+    T(a_file_in_a_dpkg_list_belongs_to_that_package),
+    T(the_version_is_that_of_the_lists_architecture),
+    T(a_python_package_that_debian_installed_is_debians),
+    T(a_python_package_beside_debian_without_its_list_is_pips),
+    T(a_file_listed_in_lib_is_found_in_usr_lib),
+    T(a_file_listed_in_usr_lib_is_found_in_lib),
+    T(a_link_that_no_list_names_is_found_by_its_target),
+    T(the_beginning_of_a_listed_name_is_no_match),
+    T(a_package_that_status_does_not_know_has_no_version),
+    T(a_machine_without_dpkg_has_no_owner),
+};
+
+int main(void) { return cmocka_run_group_tests(tests, NULL, NULL); }

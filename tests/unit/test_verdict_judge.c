@@ -52,6 +52,7 @@ CLAIM(relocatable_ptx_for_a_newer_gpu_does_not_run, NONE(judge("compute_120/relo
 // ---- what was nearest, when nothing fits
 CLAIM(nothing_but_other_generations_is_no_image, NONE(judge("sm_50 sm_60 sm_70 sm_90", 120), NO_IMAGE))
 CLAIM(the_nearest_generation_is_named, assert_int_equal(judge("sm_50 sm_90 sm_70", 120).image, 1))
+CLAIM(of_equally_near_images_the_first_is_named, assert_int_equal(judge("sm_80 sm_80", 120).image, 0))
 CLAIM(a_far_a_cubin_beside_plain_ones_is_not_the_reason, NONE(judge("sm_90a sm_80", 120), NO_IMAGE))
 CLAIM(a_far_a_cubin_alone_is_the_reason, NONE(judge("sm_90a", 120), ARCH_SPECIFIC))
 CLAIM(a_near_a_cubin_is_the_reason_beside_plain_ones, NONE(judge("sm_80 sm_120a", 121), ARCH_SPECIFIC))
@@ -198,6 +199,7 @@ static const struct CMUnitTest tests[] = {
     T(relocatable_ptx_for_a_newer_gpu_does_not_run),
     T(nothing_but_other_generations_is_no_image),
     T(the_nearest_generation_is_named),
+    T(of_equally_near_images_the_first_is_named),
     T(a_far_a_cubin_beside_plain_ones_is_not_the_reason),
     T(a_far_a_cubin_alone_is_the_reason),
     T(a_near_a_cubin_is_the_reason_beside_plain_ones),

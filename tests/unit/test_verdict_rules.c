@@ -121,6 +121,7 @@ CLAIM(a_desktop_cubin_on_orin_is_refused_as_tegra, NONE(judge("sm_86", 87), TEGR
 CLAIM(an_orin_cubin_on_a_desktop_gpu_is_refused_as_tegra, NONE(judge("sm_87", 89), TEGRA))
 CLAIM(an_a_cubin_on_a_neighbour_is_refused_as_arch_specific, NONE(judge("sm_120a", 121), ARCH_SPECIFIC))
 CLAIM(a_family_cubin_elsewhere_is_refused_as_family, NONE(judge("sm_100f", 120), FAMILY))
+CLAIM(a_family_cubin_on_a_known_stranger_of_its_generation_is_refused_as_family, NONE(judge("sm_100f", 101), FAMILY))
 CLAIM(ptx_for_a_newer_gpu_is_refused_as_higher, NONE(judge("compute_120", 61), PTX_HIGHER_THAN_GPU))
 CLAIM(lto_ir_alone_is_not_loadable, NONE(judge("lto_90", 90), LTO_ONLY))
 
@@ -217,6 +218,7 @@ static const struct CMUnitTest tests[] = {
     T(an_orin_cubin_on_a_desktop_gpu_is_refused_as_tegra),
     T(an_a_cubin_on_a_neighbour_is_refused_as_arch_specific),
     T(a_family_cubin_elsewhere_is_refused_as_family),
+    T(a_family_cubin_on_a_known_stranger_of_its_generation_is_refused_as_family),
     T(ptx_for_a_newer_gpu_is_refused_as_higher),
     T(lto_ir_alone_is_not_loadable),
     T(an_unknown_gpu_of_a_known_generation_runs_its_plain_cubins),
