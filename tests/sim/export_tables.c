@@ -22,7 +22,22 @@ typedef int (*slot)(void);
 #define SLOT(function) ((slot)(void *)(function))
 
 static int nothing(void) { return OK; }
-static int refuse(void) { return NOT_SUPPORTED; }
+
+// Slots that nobody was seen to call: each says in the log who it is. cuBLAS fails if one refuses.
+static int unknown(const char *table, int number)
+{
+    sim_note("%s[%d] is called and not known", table, number);
+    return OK;
+}
+#define UNKNOWN(table, n)                                                                                              \
+    static int table##_##n(void) { return unknown(#table, n); }
+#define UNKNOWN_TEN(table, ten)                                                                                        \
+    UNKNOWN(table, ten##0)                                                                                             \
+    UNKNOWN(table, ten##1) UNKNOWN(table, ten##2) UNKNOWN(table, ten##3) UNKNOWN(table, ten##4) UNKNOWN(table, ten##5) \
+        UNKNOWN(table, ten##6) UNKNOWN(table, ten##7) UNKNOWN(table, ten##8) UNKNOWN(table, ten##9)
+#define TEN(table, ten)                                                                                                \
+    table##_##ten##0, table##_##ten##1, table##_##ten##2, table##_##ten##3, table##_##ten##4, table##_##ten##5,        \
+        table##_##ten##6, table##_##ten##7, table##_##ten##8, table##_##ten##9
 
 // ---- CUDART_INTERFACE: 1, 6 and 8 load a fat binary (6 is the only way that the runtimes 11.x load anything)
 static int primary_context(CUcontext *out, int device)
@@ -49,19 +64,25 @@ static int load_1(CUmodule *out, const void *code) { return load("slot1", out, c
 static int load_6(CUmodule *out, const void *code) { return load("slot6", out, code); }
 static int load_8(const void *code, CUmodule *out) { return load("slot8", out, code); }
 
-static const slot cudart_interface[14] = {
+UNKNOWN(CUDART_INTERFACE, 3)
+UNKNOWN(CUDART_INTERFACE, 4)
+UNKNOWN(CUDART_INTERFACE, 5)
+UNKNOWN(CUDART_INTERFACE, 9)
+UNKNOWN(CUDART_INTERFACE, 10)
+UNKNOWN(CUDART_INTERFACE, 11)
+static const slot cudart_interface[13] = {
     (slot)(uintptr_t)(13 * sizeof(slot)),
     SLOT(load_1),
     SLOT(primary_context),
-    refuse,
-    refuse,
-    refuse,
+    CUDART_INTERFACE_3,
+    CUDART_INTERFACE_4,
+    CUDART_INTERFACE_5,
     SLOT(load_6),
     nothing,
     SLOT(load_8),
-    refuse,
-    refuse,
-    refuse,
+    CUDART_INTERFACE_9,
+    CUDART_INTERFACE_10,
+    CUDART_INTERFACE_11,
     nothing,
 };
 
@@ -80,10 +101,28 @@ static int hook_groups(void **buffer, size_t *count)
     *count = 14;
     return OK;
 }
+UNKNOWN(TOOLS_RUNTIME_CALLBACK_HOOKS, 1)
+UNKNOWN(TOOLS_RUNTIME_CALLBACK_HOOKS, 3)
+UNKNOWN(TOOLS_RUNTIME_CALLBACK_HOOKS, 4)
+UNKNOWN(TOOLS_RUNTIME_CALLBACK_HOOKS, 5)
 static const slot hooks[7] = {
-    (slot)(uintptr_t)(7 * sizeof(slot)), refuse, SLOT(hook_switches), refuse, refuse, refuse, SLOT(hook_groups)};
+    (slot)(uintptr_t)(7 * sizeof(slot)),
+    TOOLS_RUNTIME_CALLBACK_HOOKS_1,
+    SLOT(hook_switches),
+    TOOLS_RUNTIME_CALLBACK_HOOKS_3,
+    TOOLS_RUNTIME_CALLBACK_HOOKS_4,
+    TOOLS_RUNTIME_CALLBACK_HOOKS_5,
+    SLOT(hook_groups),
+};
 
-static const slot tools_tls[4] = {(slot)(uintptr_t)(4 * sizeof(slot)), nothing, nothing, nothing};
+static int tls_tool(const void *a, const void *b)
+{
+    sim_note("TOOLS_TLS[2](%p, %p)", a, b);
+    return OK;
+}
+UNKNOWN(TOOLS_TLS, 1)
+UNKNOWN(TOOLS_TLS, 3)
+static const slot tools_tls[4] = {(slot)(uintptr_t)(4 * sizeof(slot)), TOOLS_TLS_1, SLOT(tls_tool), TOOLS_TLS_3};
 
 // ---- CONTEXT_LOCAL_STORAGE: values by key in a context. This table alone begins with a function.
 struct sim_storage {
@@ -152,7 +191,8 @@ void sim_storage_clear(struct sim_context *context)
     }
 }
 
-static const slot storage[4] = {SLOT(storage_put), SLOT(storage_delete), SLOT(storage_get), nothing};
+UNKNOWN(CONTEXT_LOCAL_STORAGE, 3)
+static const slot storage[4] = {SLOT(storage_put), SLOT(storage_delete), SLOT(storage_get), CONTEXT_LOCAL_STORAGE_3};
 
 // ---- CONTEXT_CHECKS
 static int check_context(CUcontext handle, unsigned *out, void **ignored)
@@ -161,30 +201,55 @@ static int check_context(CUcontext handle, unsigned *out, void **ignored)
     if (out) *out = 0;
     return OK;
 }
-static const slot checks[4] = {(slot)(uintptr_t)(4 * sizeof(slot)), refuse, SLOT(check_context), nothing};
+UNKNOWN(CONTEXT_CHECKS, 1)
+static const slot checks[4] = {(slot)(uintptr_t)(4 * sizeof(slot)), CONTEXT_CHECKS_1, SLOT(check_context), nothing};
 
-// ---- TOOLS_CONTEXT: asked for by cuBLAS, cuFFT and the static runtimes from 13.4 on; only slot 4 was seen called
+// ---- TOOLS_CONTEXT: asked for by cuBLAS, cuFFT and the static runtimes from 13.4 on; slots 4 and 51 were seen called
+// (51 by cuBLAS, before it uses a workspace of its own: a refusal there becomes CUBLAS_STATUS_INTERNAL_ERROR)
 static int context_tool(CUcontext handle, uint64_t *out)
 {
+    sim_note("TOOLS_CONTEXT[4](%p, %p)", (void *)handle, (void *)out);
     if (out) *out = handle ? 1 : 0;
     return OK;
 }
-#define REFUSE10 refuse, refuse, refuse, refuse, refuse, refuse, refuse, refuse, refuse, refuse
+UNKNOWN_TEN(TOOLS_CONTEXT, 1)
+UNKNOWN_TEN(TOOLS_CONTEXT, 2)
+UNKNOWN_TEN(TOOLS_CONTEXT, 3)
+UNKNOWN_TEN(TOOLS_CONTEXT, 4)
+UNKNOWN_TEN(TOOLS_CONTEXT, 5)
+UNKNOWN_TEN(TOOLS_CONTEXT, 6)
+UNKNOWN_TEN(TOOLS_CONTEXT, 7)
+UNKNOWN_TEN(TOOLS_CONTEXT, 8)
+UNKNOWN(TOOLS_CONTEXT, 90)
+UNKNOWN(TOOLS_CONTEXT, 91)
+UNKNOWN(TOOLS_CONTEXT, 92)
+UNKNOWN(TOOLS_CONTEXT, 93)
+UNKNOWN(TOOLS_CONTEXT, 94)
+UNKNOWN(TOOLS_CONTEXT, 0)
 static const slot tools_context[95] = {
     (slot)(uintptr_t)(95 * sizeof(slot)),
-    refuse,
-    refuse,
-    refuse,
+    TOOLS_CONTEXT_0,
+    TOOLS_CONTEXT_0,
+    TOOLS_CONTEXT_0,
     SLOT(context_tool),
-    REFUSE10,
-    REFUSE10,
-    REFUSE10,
-    REFUSE10,
-    REFUSE10,
-    REFUSE10,
-    REFUSE10,
-    REFUSE10,
-    REFUSE10,
+    TOOLS_CONTEXT_0,
+    TOOLS_CONTEXT_0,
+    TOOLS_CONTEXT_0,
+    TOOLS_CONTEXT_0,
+    TOOLS_CONTEXT_0,
+    TEN(TOOLS_CONTEXT, 1),
+    TEN(TOOLS_CONTEXT, 2),
+    TEN(TOOLS_CONTEXT, 3),
+    TEN(TOOLS_CONTEXT, 4),
+    TEN(TOOLS_CONTEXT, 5),
+    TEN(TOOLS_CONTEXT, 6),
+    TEN(TOOLS_CONTEXT, 7),
+    TEN(TOOLS_CONTEXT, 8),
+    TOOLS_CONTEXT_90,
+    TOOLS_CONTEXT_91,
+    TOOLS_CONTEXT_92,
+    TOOLS_CONTEXT_93,
+    TOOLS_CONTEXT_94,
 };
 
 // ---- INTEGRITY_CHECK
@@ -241,7 +306,8 @@ static void hmac(const unsigned char key[16], const unsigned char *text, size_t 
 }
 
 static int integrity(uint32_t version, uint64_t seconds, unsigned char answer[16]);
-static const slot integrity_check[3] = {(slot)(uintptr_t)(3 * sizeof(slot)), SLOT(integrity), refuse};
+UNKNOWN(INTEGRITY_CHECK, 2)
+static const slot integrity_check[3] = {(slot)(uintptr_t)(3 * sizeof(slot)), SLOT(integrity), INTEGRITY_CHECK_2};
 
 struct message {
     unsigned char text[1024];

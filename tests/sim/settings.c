@@ -123,6 +123,7 @@ static void boot(void)
     sim_set.driver = driver && *driver ? atoi(driver) : 13000;
     sim_set.memory = (size_t)(memory && *memory ? atoll(memory) : 8192) << 20;
     sim_set.places = read_places(getenv("SIM_NO_IMAGE_AT"));
+    sim_set.attributes = getenv("SIM_ATTRIBUTES");
     sim_set.lacks = getenv("SIM_LACKS");
     sim_set.fail = getenv("SIM_FAIL");
     sim_set.log = getenv("SIM_LOG");
