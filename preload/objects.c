@@ -116,6 +116,19 @@ struct nk_container *nk_container_get(uint64_t key, bool *created)
     return container;
 }
 
+struct nk_container *nk_container_refused_in(uintptr_t start, uintptr_t end)
+{
+    size_t cursor = 0;
+    struct nk_container *container, *found = NULL;
+    while ((container = nk_table_next(&containers_by_key, &cursor, NULL))) {
+        uintptr_t code = (uintptr_t)container->code;
+        if (!container->refused || code < start || code >= end) continue;
+        if (found) return NULL;
+        found = container;
+    }
+    return found;
+}
+
 void nk_container_drop(struct nk_container *container)
 {
     container->lives = false;

@@ -25,6 +25,7 @@ struct nk_container {
     uint32_t loads;   // successful loads that were not unloaded yet
     bool lives;       // `code` still holds the image
     bool names_done;  // its kernels are in the recording
+    bool refused;     // at a runtime's start
     struct nk_image *images;
     size_t n_images;
     struct nk_handle *handles;
@@ -49,6 +50,8 @@ struct nk_kernel *nk_kernel_get(struct nk_container *container, const char *name
 // or memory is short.
 struct nk_container *nk_container_get(uint64_t key, bool *created);
 
+// The one container whose code lies in [start, end) and was refused at start-up; NULL when there is none, or several.
+struct nk_container *nk_container_refused_in(uintptr_t start, uintptr_t end);
 // Another image may come to that address: the container is not found by its key any more.
 void nk_container_drop(struct nk_container *container);
 // For a forked child, whose recording knows nothing yet: forgets everything.

@@ -176,8 +176,9 @@ void nk_record_first_launch(const void *function)
 // ---- loads
 
 // One record a (container, api, result, gpu).
-static void add_load(const struct nk_container *container, enum nk_entry_id api, CUresult r, uint32_t gpu, bool startup)
+static void add_load(struct nk_container *container, enum nk_entry_id api, CUresult r, uint32_t gpu, bool startup)
 {
+    container->refused |= startup && nk_result_is_image(r);
     uint64_t key = nk_hash_u64(container->id) ^ nk_hash_u64((uint64_t)api << 32 | (uint32_t)r) ^ gpu;
     if (nk_table_get(&loads, key) || nk_table_put(&loads, key, &loads)) return;
     struct nk_rec_load record = {.container = container->id,
@@ -290,10 +291,32 @@ void nk_record_lookup(enum nk_entry_id api, const void *function, const void *pa
     nk_leave(saved);
 }
 
+// EAGER runtimes 12.8 and 12.9 pass the address of the host function in place of a CUkernel when they have none, and
+// the launch then fails with what the driver says to that (measured: 400). A static runtime tells no more than this:
+// the library that the function lies in, and with luck its only fat binary that was refused.
+static void host_function_refused(const void *function, CUresult r, const void *caller)
+{
+    int saved;
+    struct nk_dso dso;
+    uint32_t gpu = nk_core_gpu_here();
+    if (nk_kernel_of(function) || !nk_dso_find(function, &dso) || !nk_enter(&saved)) return;
+    struct nk_container *container = nk_container_refused_in(dso.start, dso.end);
+    if (container || nk_thread.call)
+        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LAUNCH,
+                                        .api = NK_cuKernelGetFunction,
+                                        .result = r,
+                                        .container = container,
+                                        .caller = caller,
+                                        .pinned = NK_PINNED_RETURNED,
+                                        .gpu = gpu});
+    nk_leave(saved);
+}
+
 void nk_record_function(const void *function, const void *kernel, CUresult r, const void *caller)
 {
     int saved;
     if (r != NK_CUDA_SUCCESS) {
+        if (r == NK_CUDA_INVALID_HANDLE && nk_core_eager()) host_function_refused(kernel, r, caller);
         nk_record_probe(NK_cuKernelGetFunction, kernel, r, caller);
         return;
     }

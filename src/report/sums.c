@@ -39,6 +39,12 @@ static bool strict(int32_t result)
     return nk_result_is_image(result) && result != NK_CUDA_NOT_FOUND && result != NK_CUDA_UNSUPPORTED_DEVSIDE_SYNC;
 }
 
+// EAGER runtimes 12.8 and 12.9 answer 400 for a kernel whose fat binary was refused at their start (measured).
+static bool is_echo(const struct nk_run_failure *f)
+{
+    return f->r.result == NK_CUDA_INVALID_HANDLE && f->container && f->container->refused;
+}
+
 static enum nk_failure_class class_of(const struct nk_run_failure *f)
 {
     int32_t result = f->r.result;
@@ -48,7 +54,9 @@ static enum nk_failure_class class_of(const struct nk_run_failure *f)
     case NK_FAILED_LAUNCH:
     case NK_FAILED_GRAPH:
     case NK_FAILED_LOAD:
-        return nk_result_is_image(result) ? NK_CLASS_MISSING : NK_CLASS_OTHER;
+        // 200 for something that is no image at all says nothing about the GPU.
+        if (result == NK_CUDA_INVALID_IMAGE && f->container && !f->container->count) return NK_CLASS_OTHER;
+        return nk_result_is_image(result) || is_echo(f) ? NK_CLASS_MISSING : NK_CLASS_OTHER;
     case NK_FAILED_LOOKUP:
         if (strict(result)) return NK_CLASS_MISSING;
         // A name that is nowhere was only asked for; one that another image of the container holds is missing here.
