@@ -33,8 +33,11 @@ static int unknown(const char *table, int number)
     static int table##_##n(void) { return unknown(#table, n); }
 #define UNKNOWN_TEN(table, ten)                                                                                        \
     UNKNOWN(table, ten##0)                                                                                             \
-    UNKNOWN(table, ten##1) UNKNOWN(table, ten##2) UNKNOWN(table, ten##3) UNKNOWN(table, ten##4) UNKNOWN(table, ten##5) \
-        UNKNOWN(table, ten##6) UNKNOWN(table, ten##7) UNKNOWN(table, ten##8) UNKNOWN(table, ten##9)
+    UNKNOWN(table, ten##1)                                                                                             \
+    UNKNOWN(table, ten##2)                                                                                             \
+    UNKNOWN(table, ten##3)                                                                                             \
+    UNKNOWN(table, ten##4)                                                                                             \
+    UNKNOWN(table, ten##5) UNKNOWN(table, ten##6) UNKNOWN(table, ten##7) UNKNOWN(table, ten##8) UNKNOWN(table, ten##9)
 #define TEN(table, ten)                                                                                                \
     table##_##ten##0, table##_##ten##1, table##_##ten##2, table##_##ten##3, table##_##ten##4, table##_##ten##5,        \
         table##_##ten##6, table##_##ten##7, table##_##ten##8, table##_##ten##9
