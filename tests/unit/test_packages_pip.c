@@ -306,47 +306,6 @@ TEST(a_record_as_long_as_that_of_torch_is_read_in_milliseconds)
     assert_true((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < 500);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(a_file_in_a_record_belongs_to_that_wheel),
-        T(a_file_that_is_gone_from_the_disk_still_has_its_owner),
-        T(a_namespace_package_is_told_by_the_record_not_by_the_folder),
-        T(a_library_in_the_libs_folder_of_a_repaired_wheel_belongs_to_it),
-        T(a_wheel_whose_name_says_nothing_about_its_folder_is_found),
-        T(a_file_beside_site_packages_is_found_by_its_record),
-        T(a_file_in_another_folder_of_the_prefix_is_found_by_its_record),
-        T(a_file_recorded_by_its_absolute_path_is_found),
-        T(a_name_with_a_comma_is_found_in_quotes),
-        T(a_name_with_a_quote_is_found_with_the_quote_doubled),
-        T(the_end_of_another_name_is_no_match),
-        T(a_record_with_windows_line_ends_is_read),
-        T(a_record_cut_off_inside_the_name_is_no_match),
-        T(a_record_cut_off_behind_the_name_is_a_match),
-        T(a_record_of_noise_is_no_match),
-        T(metadata_without_a_name_is_passed_over),
-        T(a_name_of_a_kilobyte_is_cut_to_its_field),
-        T(control_characters_do_not_reach_the_name),
-        T(the_cuda_of_torch_is_taken_from_its_version_file),
-        T(the_cuda_of_torch_is_taken_from_its_cuda_line_when_the_version_is_bare),
-        T(a_torch_without_cuda_keeps_its_version),
-        T(a_version_file_of_another_torch_is_not_believed),
-        T(an_egg_folder_owns_what_is_in_it),
-        T(a_linked_file_is_found_behind_its_link),
-        T(a_linked_folder_above_the_file_does_no_harm),
-        T(a_file_that_a_package_made_later_is_told_by_its_folder),
-        T(a_top_level_module_is_told_by_top_level_txt),
-        T(an_egg_info_that_is_a_file_is_read),
-        T(a_source_tree_is_told_by_its_egg_info),
-        T(a_source_tree_does_not_own_the_environment_inside_it),
-        T(a_file_of_nobody_has_no_owner),
-        T(a_relative_path_is_an_error),
-        T(a_path_without_end_is_an_error),
-        T(a_record_as_long_as_that_of_torch_is_read_in_milliseconds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 static const struct CMUnitTest tests[] = {
     T(a_file_in_a_record_belongs_to_that_wheel),
     T(a_file_that_is_gone_from_the_disk_still_has_its_owner),

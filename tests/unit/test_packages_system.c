@@ -196,31 +196,6 @@ TEST(a_machine_without_dpkg_has_no_owner)
     assert_nobody("/usr/lib/x.so");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(a_file_in_conda_meta_belongs_to_that_package),
-        T(compact_json_is_read),
-        T(names_of_inner_objects_are_not_taken),
-        T(a_value_that_says_name_is_no_key),
-        T(escaped_quotes_do_not_end_a_string),
-        T(a_longer_name_in_conda_meta_is_no_match),
-        T(json_cut_off_before_the_name_is_no_match),
-        T(json_that_ends_in_a_backslash_is_no_match),
-        T(a_python_package_that_conda_installed_is_condas),
-        T(a_wheel_in_a_conda_environment_is_pips),
-        T(a_file_in_a_dpkg_list_belongs_to_that_package),
-        T(the_version_is_that_of_the_lists_architecture),
-        T(a_file_listed_in_lib_is_found_in_usr_lib),
-        T(a_file_listed_in_usr_lib_is_found_in_lib),
-        T(a_link_that_no_list_names_is_found_by_its_target),
-        T(the_beginning_of_a_listed_name_is_no_match),
-        T(a_package_that_status_does_not_know_has_no_version),
-        T(a_machine_without_dpkg_has_no_owner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 static const struct CMUnitTest tests[] = {
     T(a_file_in_conda_meta_belongs_to_that_package),
     T(compact_json_is_read),
