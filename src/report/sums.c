@@ -54,8 +54,10 @@ static enum nk_failure_class class_of(const struct nk_run_failure *f)
     case NK_FAILED_LAUNCH:
     case NK_FAILED_GRAPH:
     case NK_FAILED_LOAD:
-        // 200 for something that is no image at all says nothing about the GPU.
-        if (result == NK_CUDA_INVALID_IMAGE && f->container && !f->container->count) return NK_CLASS_OTHER;
+        // What is no image at all, or PTX with mistakes, says nothing about the GPU unless the rules do so too.
+        if (f->r.kind == NK_FAILED_LOAD && (result == NK_CUDA_INVALID_IMAGE || result == NK_CUDA_INVALID_PTX) &&
+            f->verdict.runs != NK_RUNS_NONE)
+            return NK_CLASS_OTHER;
         return nk_result_is_image(result) || is_echo(f) ? NK_CLASS_MISSING : NK_CLASS_OTHER;
     case NK_FAILED_LOOKUP:
         if (strict(result)) return NK_CLASS_MISSING;

@@ -128,7 +128,7 @@ static void a_failure_is_classed_by_what_was_called_and_what_came_back(void **st
     } cases[] = {
         {NK_FAILED_LAUNCH, 209, NK_CLASS_MISSING}, {NK_FAILED_LAUNCH, 98, NK_CLASS_MISSING},
         {NK_FAILED_LAUNCH, 500, NK_CLASS_MISSING}, {NK_FAILED_LAUNCH, 719, NK_CLASS_OTHER},
-        {NK_FAILED_LAUNCH, 2, NK_CLASS_OTHER},     {NK_FAILED_LOAD, 200, NK_CLASS_MISSING},
+        {NK_FAILED_LAUNCH, 2, NK_CLASS_OTHER},     {NK_FAILED_LOAD, 209, NK_CLASS_MISSING},
         {NK_FAILED_LOAD, 222, NK_CLASS_MISSING},   {NK_FAILED_LOAD, 1, NK_CLASS_OTHER},
         {NK_FAILED_LOOKUP, 209, NK_CLASS_MISSING}, {NK_FAILED_LOOKUP, 98, NK_CLASS_MISSING},
         {NK_FAILED_LOOKUP, 221, NK_CLASS_MISSING}, {NK_FAILED_LOOKUP, 500, NK_CLASS_ASKED},
@@ -145,6 +145,31 @@ static void a_failure_is_classed_by_what_was_called_and_what_came_back(void **st
     read_back();
     for (size_t i = 0; i < CASES; i++)
         if (run.failures[i].class != cases[i].class) fail_msg("kind %d, result %d", cases[i].kind, cases[i].result);
+}
+
+static void a_file_that_is_no_image_is_not_a_missing_one(void **state)
+{
+    (void)state;
+    uint32_t nothing = make_container(0, NK_ORIGIN_MODULE, 1, ""), fits = make_container(0, NK_ORIGIN_MODULE, 1, "90p");
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LOAD, .result = 200, .container = nothing}, "api", 1);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LOAD, .result = 218, .container = fits}, "api", 1);
+    read_back();
+    assert_int_equal(run.failures[0].class, NK_CLASS_OTHER);
+    assert_int_equal(run.failures[1].class, NK_CLASS_OTHER);
+    assert_int_equal(sums.missing_boxes, 0);
+}
+
+static void an_invalid_handle_of_a_container_refused_at_start_up_is_a_missing_image(void **state)
+{
+    (void)state;
+    uint32_t box = make_container(0, NK_ORIGIN_LIBRARY, 1, "100");
+    struct nk_rec_load load = {.container = box, .result = 209, .startup = 1};
+    ADD(LOAD, load);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 400, .container = box}, "api", 1);
+    make_failure((struct nk_rec_failure){.kind = NK_FAILED_LAUNCH, .result = 400}, "api", 1);
+    read_back();
+    assert_int_equal(run.failures[0].class, NK_CLASS_MISSING);
+    assert_int_equal(run.failures[1].class, NK_CLASS_OTHER);
 }
 
 static void counts_come_from_the_counters(void **state)
@@ -274,6 +299,8 @@ int main(void)
         T(relocatable_and_empty_containers_do_not_count),
         T(architectures_of_a_library_are_listed_once_and_in_order),
         T(a_failure_is_classed_by_what_was_called_and_what_came_back),
+        T(a_file_that_is_no_image_is_not_a_missing_one),
+        T(an_invalid_handle_of_a_container_refused_at_start_up_is_a_missing_image),
         T(counts_come_from_the_counters),
         T(a_failure_whose_counter_is_lost_counts_once),
         T(a_query_does_not_count_as_a_failed_launch_of_its_kernel),
