@@ -80,7 +80,16 @@ int sim_capture_unsafe(void)
     return result;
 }
 
-// Does work in the legacy stream meet a capture in a stream that waits for the legacy one?
+// A capture in a stream that waits for the legacy one, if `stream` is the legacy one.
+static struct sim_capture *met(struct sim_stream *stream)
+{
+    if (stream != stream->context->legacy) return NULL;
+    for (struct sim_stream *s = stream->context->streams; s; s = s->next)
+        if (s->capture && !(s->flags & NON_BLOCKING)) return s->capture;
+    return NULL;
+}
+
+// Work in the legacy stream spoils every such capture.
 static int implicit(struct sim_stream *stream)
 {
     if (stream != stream->context->legacy) return OK;
@@ -311,7 +320,7 @@ API_PT(cuStreamIsCapturing, _ptsz, CUstream, handle, int *, status)
     *status = NONE;
     if (!atomic_load_explicit(&sim_capturing, memory_order_relaxed)) return OK;
     pthread_mutex_lock(&sim_lock);
-    int result = stream->capture ? OK : implicit(stream);
+    int result = met(stream) ? CAPTURE_IMPLICIT : OK; // a question spoils nothing
     if (stream->capture) *status = stream->capture->status;
     pthread_mutex_unlock(&sim_lock);
     return result;
@@ -331,8 +340,9 @@ static int info(CUstream handle, int *status, uint64_t *id, CUgraph *graph, cons
     if (active && graph) *graph = (CUgraph)(void *)capture->graph;
     if (depends) *depends = active && stream->tail_count ? stream->tails : NULL;
     if (count) *count = active ? stream->tail_count : 0;
+    int result = met(stream) ? CAPTURE_IMPLICIT : OK;
     pthread_mutex_unlock(&sim_lock);
-    return OK;
+    return result;
 }
 
 API_PT(cuStreamGetCaptureInfo, _ptsz, CUstream, stream, int *, status, uint64_t *, id)

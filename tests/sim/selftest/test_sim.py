@@ -518,6 +518,13 @@ def test_the_legacy_stream_meets_the_capture_of_a_blocking_stream_with_906():
 
 
 @claim
+def test_asking_the_legacy_stream_answers_906_and_spoils_nothing():
+    d, status = Capture(flags=0), ctypes.c_int()
+    assert d.cuStreamIsCapturing(None, ctypes.byref(status)) == 906
+    assert d.launch(d.kernel, d.s) == 0 and d.end()[0] == 0
+
+
+@claim
 def test_a_relaxed_capture_permits_an_allocation():
     d = Capture(mode=2)
     assert d.made("cuMemAlloc_v2", 16)[0] == 0 and d.status() == 1
