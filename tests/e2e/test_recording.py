@@ -1,7 +1,6 @@
 """What had failed is kept, however the process ends; each process that uses CUDA has a recording of its own."""
 
 import json
-import signal
 import stat
 
 import pytest
@@ -95,17 +94,3 @@ def test_the_last_recording_is_found_by_last(run, program):
     out = run(program("launches", "12.4", GOOD, BAD), "a", "b")
     env = {"NOKERNEL_DIR": str(out.folder), "HOME": str(out.folder.parent)}
     assert command("report", "--last", env=env).stdout == out.text
-
-
-def test_run_passes_the_exit_status_on_and_reports_after_a_kill(run, program):
-    """nokernel run -- CMD: the report also where the program itself could print none."""
-    from conftest import COMMAND, LIBRARY
-
-    app = program("ends", "12.4", GOOD, BAD, more=["-lpthread"])
-    env = {"NOKERNEL_LIBRARY": str(LIBRARY)}
-    out = run(COMMAND, "run", "--", app, "exit", env=env, same=False, exit_report=False)
-    assert out.code == 5
-    assert out.stderr.count("has no image for this GPU") == 1, out.stderr
-    out = run(COMMAND, "run", "--", app, "kill", env=env, same=False, exit_report=False)
-    assert out.code == 128 + signal.SIGKILL
-    assert out.stderr.count("has no image for this GPU") == 1, out.stderr
