@@ -174,7 +174,9 @@ void nk_words_gpu(struct nk_buf *out, struct nk_run *run, const struct nk_run_gp
 
 void nk_words_end(struct nk_buf *out, const struct nk_run *run)
 {
-    if (run->has_exit)
+    if (run->has_exit && run->exit.how == NK_EXIT_UNKNOWN)
+        nk_buf_text(out, "ended in a way that could not be seen");
+    else if (run->has_exit)
         nk_buf_format(out, "ended with status %d", run->exit.status);
     else
         nk_buf_text(out, "was killed, or still runs");
@@ -190,7 +192,7 @@ void nk_words_unread(struct nk_buf *out, const struct nk_run *run)
         unread += !f->surfaced;
         by_runtime += !f->surfaced && (f->r.runtime || f->r.inside);
     }
-    if (!failed || !run->has_exit || run->exit.status) return;
+    if (!failed || !run->has_exit || run->exit.how == NK_EXIT_UNKNOWN || run->exit.status) return;
     if (by_runtime)
         nk_buf_text(out, "The program never read this error and ended with 0: its results are wrong.");
     else if (unread)
