@@ -32,7 +32,7 @@ struct nk_elf {
 };
 
 struct nk_elf_section {
-    struct nk_bytes name; // empty when it cannot be read
+    struct nk_bytes name; // empty when it cannot be read, or has more than 64 KB
     uint32_t index, type, link, info;
     uint64_t flags, address, offset, size, entry_size;
 };
@@ -43,7 +43,7 @@ struct nk_elf_segment {
 };
 
 struct nk_elf_symbol {
-    struct nk_bytes name; // .data is NULL when the name lies outside the string table
+    struct nk_bytes name; // .data is NULL when the name lies outside the string table, or has more than 64 KB
     uint8_t type, binding, other;
     uint16_t section;
     uint64_t value, size;

@@ -11,7 +11,7 @@
 // stored size. (The LZ4 block format cannot do more than 255; real zstd images stay below 140, but a table of zeros
 // would not, so sizes up to NK_UNPACK_SMALL are let through.)
 #define NK_UNPACK_MAX        (1ull << 30)
-#define NK_UNPACK_SMALL      (64ull << 20)
+#define NK_UNPACK_SMALL      (16ull << 20)
 #define NK_UNPACK_RATIO_LZ4  256u
 #define NK_UNPACK_RATIO_ZSTD 4096u
 // What nk_unpack_head is meant for: enough for the ELF header, and for .version and .target below PTX's first comment.

@@ -44,6 +44,18 @@ _Static_assert(sizeof(struct raw_symbol) == 24, "layout");
 #define PT_NOTE        4
 #define NT_GNU_BUILDID 3
 
+// Names are cut at this length: a string table without a single NUL must not be searched to its end for each of a
+// million symbols. Real names (mangled templates) have a few KB.
+#define LONGEST_NAME 65536u
+
+static void read_name(struct nk_bytes strings, uint32_t offset, struct nk_bytes *out)
+{
+    struct nk_bytes rest;
+    if (!nk_bytes_from(strings, offset, &rest)) return;
+    if (rest.size > LONGEST_NAME) rest.size = LONGEST_NAME;
+    nk_bytes_string(rest, 0, out);
+}
+
 static int check_ident(const struct raw_header *raw, struct nk_err *err)
 {
     if (memcmp(raw->ident, "\177ELF", 4) != 0)
@@ -129,7 +141,7 @@ bool nk_elf_section(const struct nk_elf *elf, uint32_t index, struct nk_elf_sect
                                    .offset = raw.offset,
                                    .size = raw.size,
                                    .entry_size = raw.entry_size};
-    nk_bytes_string(elf->names, raw.name, &out->name);
+    read_name(elf->names, raw.name, &out->name);
     return true;
 }
 
@@ -250,7 +262,7 @@ bool nk_elf_symbols_next(struct nk_elf_symbols *walk, struct nk_elf_symbol *out)
                                   .value = raw.value,
                                   .size = raw.size,
                                   .index = walk->at / walk->entry_size};
-    nk_bytes_string(walk->strings, raw.name, &out->name);
+    read_name(walk->strings, raw.name, &out->name);
     // An entry size near 2^64 must end the walk, not wrap it.
     walk->at = walk->entry_size < walk->table.size - walk->at ? walk->at + walk->entry_size : walk->table.size;
     return true;

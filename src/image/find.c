@@ -17,6 +17,10 @@
 // Sections beyond are not asked for the name of a place, so that a lying section count costs no time.
 #define MAX_NAMED 4096
 
+// Section headers of bare cubins that are looked at in one file, to learn where they end: a file full of damaged ones
+// that overlap each other must not cost the square of its size.
+#define MAX_LOOKED (64u << 20)
+
 struct range {
     uint64_t start, end;
 };
@@ -30,6 +34,7 @@ struct search {
     const struct nk_elf *elf; // NULL: not an ELF file
     struct range walked[MAX_WALKED];
     size_t n_walked;
+    uint64_t looked; // see MAX_LOOKED
     // The name for places in [.start, .end): the last answer of section_at.
     struct range named;
     struct nk_bytes name;
@@ -158,6 +163,16 @@ static uint64_t next_cubin(struct nk_bytes view, uint64_t from)
     return view.size;
 }
 
+// Bytes of the cubin that `rest` starts with; 0 when that cannot be said.
+static uint64_t cubin_size(struct search *search, struct nk_bytes rest)
+{
+    struct nk_elf elf;
+    if (search->looked > MAX_LOOKED || nk_elf_open(&elf, rest, NULL)) return 0;
+    search->looked += elf.sections + elf.segments + 1;
+    uint64_t extent = nk_elf_extent(rest);
+    return extent <= rest.size ? extent : 0;
+}
+
 static int search_range(struct search *search, struct range place)
 {
     struct nk_bytes view = nk_bytes(search->file.data, (size_t)place.end);
@@ -169,10 +184,10 @@ static int search_range(struct search *search, struct range place)
         if (container) {
             end = container_end(view, start, &damaged);
         } else {
-            uint64_t extent = nk_elf_extent(nk_bytes(view.data + start, view.size - (size_t)start));
-            damaged = !extent || extent > view.size - start; // 0: cut short within its header
+            uint64_t size = cubin_size(search, nk_bytes(view.data + start, view.size - (size_t)start));
+            damaged = !size;
             // A damaged cubin may claim anything: do not let it hide the containers behind it.
-            end = damaged ? (key < view.size ? key : view.size) : start + extent;
+            end = damaged ? (key < view.size ? key : view.size) : start + size;
         }
         int stop = hand_out(search, (struct range){start, end}, container ? NK_FOUND_CONTAINER : NK_FOUND_CUBIN,
                             outside | (damaged ? NK_FOUND_DAMAGED : 0u), section_at(search, start));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define LLU(x)       (unsigned long long)(x)
 #define HEAD_REACH   (16u << 20)
@@ -61,15 +62,22 @@ static int decode_lz4(struct nk_unpacked *unpacked, const struct nk_entry_view *
     return 0;
 }
 
+static int zstd_failed(size_t result, size_t stored, struct nk_err *err)
+{
+    // Want of memory is no damage: the image may be fine.
+    bool memory = ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation;
+    if (memory) return nk_fail(err, NK_ERR_MEMORY, "no memory to decode a zstd frame of %zu bytes", stored);
+    return nk_fail(err, NK_ERR_BAD_INPUT, "the zstd frame of %zu bytes is damaged: %s", stored,
+                   ZSTD_getErrorName(result));
+}
+
 static int decode_zstd(struct nk_unpacked *unpacked, const struct nk_entry_view *entry, struct nk_err *err)
 {
     if (!unpacked->context) unpacked->context = ZSTD_createDCtx();
     if (!unpacked->context) return nk_fail(err, NK_ERR_MEMORY, "no memory for the zstd decoder");
     size_t size = ZSTD_decompressDCtx(unpacked->context, unpacked->memory, (size_t)entry->unpacked, entry->payload.data,
                                       entry->payload.size);
-    if (ZSTD_isError(size))
-        return nk_fail(err, NK_ERR_BAD_INPUT, "the zstd frame of %zu bytes is damaged: %s", entry->payload.size,
-                       ZSTD_getErrorName(size));
+    if (ZSTD_isError(size)) return zstd_failed(size, entry->payload.size, err);
     if (size != entry->unpacked)
         return nk_fail(err, NK_ERR_BAD_INPUT, "the zstd frame was expected to hold %llu bytes, it holds %zu",
                        LLU(entry->unpacked), size);
@@ -130,9 +138,7 @@ static int stream_zstd(ZSTD_DCtx *context, ZSTD_inBuffer *in, ZSTD_outBuffer *ou
     while (out->pos < out->size) {
         size_t before_in = in->pos, before_out = out->pos;
         size_t result = ZSTD_decompressStream(context, out, in);
-        if (ZSTD_isError(result))
-            return nk_fail(err, NK_ERR_BAD_INPUT, "the zstd frame of %zu bytes is damaged: %s", in->size,
-                           ZSTD_getErrorName(result));
+        if (ZSTD_isError(result)) return zstd_failed(result, in->size, err);
         if (!result || (in->pos == before_in && out->pos == before_out)) break;
     }
     return 0;

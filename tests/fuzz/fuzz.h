@@ -1,10 +1,12 @@
 // fuzz.h - what the fuzz targets share: reading every byte that a reader promised, so that a sanitizer sees it.
 //
-// Each target is one file with LLVMFuzzerTestOneInput. With clang:
+// Each target is one file with LLVMFuzzerTestOneInput; `make fuzz` runs them all. By hand, with clang:
 //     clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude tests/fuzz/fuzz_X.c src/image/*.c
 //     src/base/*.c
-//         -llz4 -lzstd -o fuzz_X && ./fuzz_X -max_total_time=60 -max_len=65536 corpus/
-// With any compiler, as a replay of files: leave -fsanitize=fuzzer out and add tests/fuzz/replay.c.
+//         -llz4 -lzstd -o fuzz_X
+//     ./fuzz_X -max_total_time=60 CORPUS SEEDS      (what is found new goes to the first folder)
+// Without clang: gcc, no "fuzzer" among the sanitizers, and tests/fuzz/replay.c added; the same command line.
+// tests/fuzz/seeds.c writes honest inputs to start from.
 #ifndef NK_TEST_FUZZ_H
 #define NK_TEST_FUZZ_H
 

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
-static unsigned long damaged_copies;
+static unsigned long damaged_copies; // of each file in one round
 static unsigned long runs;
 
 // xorshift: the same copies in every run, so that a failure can be repeated.
@@ -87,12 +88,19 @@ static int replay(const char *path)
 
 int main(int argc, char **argv)
 {
-    int result = 0, first = 1;
-    if (argc > 2 && !strcmp(argv[1], "-n")) {
-        damaged_copies = strtoul(argv[2], NULL, 10);
-        first = 3;
+    static const uint8_t zeros[4096];
+    int result = 0;
+    long seconds = 0;
+    for (int i = 1; i < argc; i++) {
+        if (!strncmp(argv[i], "-max_total_time=", 16)) seconds = strtol(argv[i] + 16, NULL, 10);
+        if (argv[i][0] != '-') result |= replay(argv[i]);
     }
-    for (int i = first; i < argc; i++) result |= replay(argv[i]);
+    damaged_copies = 100;
+    for (time_t end = time(NULL) + seconds; time(NULL) < end && !result;) {
+        for (int n = 0; n < 100; n++) run_damaged(zeros, sizeof zeros);
+        for (int i = 1; i < argc; i++)
+            if (argv[i][0] != '-') result |= replay(argv[i]);
+    }
     printf("%lu runs\n", runs);
     return result;
 }

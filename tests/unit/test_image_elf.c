@@ -238,6 +238,26 @@ static void a_symbol_entry_size_near_the_largest_number_ends_the_walk(void **sta
     nk_buf_free(&buf);
 }
 
+static void a_name_of_more_than_64_kb_is_no_name(void **state)
+{
+    (void)state;
+    struct nk_buf buf = {0}, name = {0};
+    struct nk_elf reader;
+    struct nk_elf_section section;
+    nk_buf_fill(&name, 'n', 65535);
+    make_elf(&buf, &(struct made_elf){.machine = 62, .sections = {{name.data, 1, "x", 1, 0, 0, 0, 0}}});
+    nk_elf_open(&reader, view_of(&buf), NULL);
+    assert_true(nk_elf_find_name(&reader, name.data, &section));
+    nk_buf_fill(&name, 'n', 1);
+    nk_buf_clear(&buf);
+    make_elf(&buf, &(struct made_elf){.machine = 62, .sections = {{name.data, 1, "x", 1, 0, 0, 0, 0}}});
+    nk_elf_open(&reader, view_of(&buf), NULL);
+    assert_true(nk_elf_section(&reader, 1, &section));
+    assert_int_equal(section.name.size, 0);
+    nk_buf_free(&name);
+    nk_buf_free(&buf);
+}
+
 static void the_extent_of_an_image_in_memory_is_learnt_step_by_step(void **state)
 {
     (void)state;
@@ -304,6 +324,7 @@ int main(void)
         cmocka_unit_test(symbols_are_read_with_their_names_and_sizes),
         cmocka_unit_test(a_symbol_table_that_lies_is_refused_in_words),
         cmocka_unit_test(a_symbol_entry_size_near_the_largest_number_ends_the_walk),
+        cmocka_unit_test(a_name_of_more_than_64_kb_is_no_name),
         cmocka_unit_test(the_extent_of_an_image_in_memory_is_learnt_step_by_step),
         cmocka_unit_test(a_file_cut_anywhere_or_with_any_bit_wrong_is_read_without_harm),
     };
