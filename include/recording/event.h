@@ -15,9 +15,9 @@
 
 #include <stdint.h>
 
-#define NK_RECORDING_MAGIC "NKREC\r\n\032"
+#define NK_RECORDING_MAGIC   "NKREC\r\n\032"
 #define NK_RECORDING_VERSION 1
-#define NK_NONE UINT32_MAX // "no GPU", "count unknown"
+#define NK_NONE              UINT32_MAX // "no GPU", "count unknown"
 
 struct nk_file_header {
     char magic[8];
@@ -127,14 +127,14 @@ enum {
 
 // One image; the fields are those of struct nk_image (image/fatbin.h), to the bit.
 struct nk_rec_image {
-    uint16_t kind; // enum nk_image_kind
-    uint16_t arch; // 90
-    uint8_t suffix; // 0, 'a' or 'f'
-    uint8_t codec;  // enum nk_codec
+    uint16_t kind;                // enum nk_image_kind
+    uint16_t arch;                // 90
+    uint8_t suffix;               // 0, 'a' or 'f'
+    uint8_t codec;                // enum nk_codec
     uint8_t isa_major, isa_minor; // PTX ISA (PTX), or the entry's code version (cubin: 1.7, 1.8)
-    uint32_t flags;   // NK_IMAGE_*
-    uint32_t kernels; // how many kernels it holds, or NK_NONE
-    uint64_t size;    // stored bytes
+    uint32_t flags;               // NK_IMAGE_*
+    uint32_t kernels;             // how many kernels it holds, or NK_NONE
+    uint64_t size;                // stored bytes
 };
 
 // A load or a look-up that was made by the program or its runtime: one a (container, api, result, gpu).
@@ -179,8 +179,8 @@ enum nk_pinned { NK_PINNED_RETURNED = 1, NK_PINNED_SYNCHRONISED = 2 };
 // The first of each (kind, kernel or container, result, gpu); `counter` counts them all.
 struct nk_rec_failure {
     uint32_t id, kind;
-    uint32_t api;     // the function that returned the error
-    uint32_t inside;  // the runtime's function that the program had called, when known
+    uint32_t api;    // the function that returned the error
+    uint32_t inside; // the runtime's function that the program had called, when known
     int32_t result;
     uint32_t kernel, container;
     uint32_t library; // whose code made the call

@@ -24,7 +24,7 @@ static char *argv[8];
 
 static char said[1024]; // what went to stderr and stdout
 
-static int options(bool stop, ...)
+static int options(int stop, ...)
 {
     static const struct nk_option list[] = {{"--value", &value, NULL}, {"--flag", NULL, &flag}, {0}};
     va_list words;
