@@ -18,12 +18,14 @@ static uint32_t text(const char *words) { return nk_writer_text(&maker, words); 
 
 #define ADD(type, record) nk_writer_add(&maker, NK_REC_##type, &(record), sizeof(record), NULL, 0)
 
+static char made_folder[] = "/tmp/nk-report-XXXXXX";
+static void remove_folder(void) { rmdir(made_folder); }
+
 static void make_begin(void)
 {
-    static char folder[] = "/tmp/nk-report-XXXXXX";
     static unsigned number;
-    if (!made[0] && !mkdtemp(folder)) abort();
-    snprintf(made, sizeof made, "%s/%u.nkr", folder, ++number);
+    if (!made[0] && (!mkdtemp(made_folder) || atexit(remove_folder))) abort();
+    snprintf(made, sizeof made, "%s/%u.nkr", made_folder, ++number);
     made_libraries = made_containers = made_kernels = made_failures = made_stacks = 0;
     if (nk_writer_open(&maker, made, NULL)) abort();
 }
