@@ -19,7 +19,7 @@
 
 // Section headers of bare cubins that are looked at in one file, to learn where they end: a file full of damaged ones
 // that overlap each other must not cost the square of its size.
-#define MAX_LOOKED (64u << 20)
+#define MAX_LOOKED (16u << 20)
 
 struct range {
     uint64_t start, end;
@@ -195,7 +195,7 @@ static int search_range(struct search *search, struct range place)
         // After damage look for cubins right behind its start; containers have been looked for already.
         at = end;
         if (key < at) key = next_key(view, at);
-        uint64_t from = damaged && !container ? start + 1 : at;
+        uint64_t from = damaged && !container && search->looked <= MAX_LOOKED ? start + 1 : at;
         if (cubin < from) cubin = next_cubin(view, from);
     }
     return 0;
