@@ -85,6 +85,15 @@ def test_a_stream_being_captured_is_left_alone(run, program, version, static):
     claims.nothing_failed(out)
 
 
+@pytest.mark.parametrize("version,static", RUNTIMES)
+def test_a_capture_survives_launches_of_another_thread(run, program, version, static):
+    """A device-wide synchronisation would end it; that of another stream does not."""
+    out = run(program("captures_beside", version, GOOD, GOOD, static=static, more=["-lpthread"]),
+              env={"SIM_CAPTURE": "strict"})
+    assert out.lines[-1] == "end 0" and out.lines.count("beside 0") == 3
+    claims.nothing_failed(out)
+
+
 def test_the_library_needs_no_cuda_library_and_no_libunwind():
     needed = subprocess.check_output(["readelf", "-d", LIBRARY], text=True)
     names = [line for line in needed.splitlines() if "NEEDED" in line]

@@ -2,6 +2,7 @@
 
 import json
 import stat
+import sys
 
 import pytest
 
@@ -62,6 +63,28 @@ def test_a_parent_that_never_uses_cuda_has_no_recording(run, program):
 def test_a_program_that_never_calls_the_runtime_that_it_is_linked_with_leaves_nothing(run, program):
     out = run(program("forks", "12.4", GOOD, BAD), "neither")
     assert (out.recordings, out.stderr) == ([], "")
+
+
+PYTHON = """
+import ctypes, os, sys
+plugin = ctypes.CDLL(sys.argv[1])
+if sys.argv[2] == "forked":
+    if os.fork() == 0:
+        plugin.plugin_run()
+        os._exit(4)
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+plugin.plugin_run()
+os._exit(4) if sys.argv[2] == "_exit" else sys.exit(4)
+"""
+
+
+@pytest.mark.parametrize("way", ["exit", "_exit", "forked"])
+def test_python_programs_are_recorded_however_they_end(run, program, way):
+    """ctypes opens the library locally; os._exit and multiprocessing's children run no exit handler of C."""
+    plugin = program("plugin", "12.4", GOOD, BAD, shared=True)
+    out = run(sys.executable, "-c", PYTHON, plugin, way)
+    assert out.code == 4
+    claims.missing(out, claims.B, "libplugin.so")
 
 
 def test_a_recording_is_its_owners_alone(run, program):

@@ -87,12 +87,36 @@ def test_every_way_of_launching_names_its_kernel(run, program, app, version, sta
     claims.missing(out, claims.B, app, knowable=claims.knows_name(version, static))
 
 
-@pytest.mark.parametrize("version", toolkit.RUNTIMES)
-def test_launches_of_a_per_thread_stream_build_are_seen(run, program, version):
+@pytest.mark.parametrize("version,static", VARIANTS)
+def test_launches_of_a_per_thread_stream_build_are_seen(run, program, version, static):
     """-default-stream per-thread: the runtime's and the driver's functions are their _ptsz variants."""
-    out = run(program("launches", version, GOOD, BAD, style="PER_THREAD"), "a", "b", "a")
+    out = run(program("launches", version, GOOD, BAD, static=static, style="PER_THREAD"), "a", "b", "a")
+    claims.launched(out.report, claims.A, 2)
+    claims.missing(out, claims.B, "launches", knowable=claims.knows_name(version, static))
+
+
+def test_the_private_table_of_11_can_be_left_alone(run, program):
+    """NOKERNEL_PRIVATE_SLOTS=off: what a shared runtime tells is enough for the name."""
+    out = run(program("launches", "11.8", GOOD, BAD), "a", "b", env={"NOKERNEL_PRIVATE_SLOTS": "off"})
+    claims.missing(out, claims.B, "launches")
+
+
+@pytest.mark.parametrize("version,driver", [("11.8", 11040), ("11.8", 11080), ("12.1", 12010), ("12.4", 12020),
+                                            ("12.9", 12090), ("13.0", 13000), ("13.5", 13020)])
+def test_drivers_older_and_newer_than_the_runtime_are_read_alike(run, program, version, driver):
+    out = run(program("launches", version, GOOD, BAD), "a", "b", "a", driver=driver)
+    assert out.lines[:3] == ["a 0", "b 209", "a 0"]
     claims.launched(out.report, claims.A, 2)
     claims.missing(out, claims.B, "launches")
+    assert out.report["gpus"][0]["cuda"] == f"{driver // 1000}.{driver % 1000 // 10}"
+
+
+@pytest.mark.parametrize("lacks", ["cuStreamIsCapturing", "cuModuleGetLoadingMode", "cuDeviceGetName",
+                                   "cuThreadExchangeStreamCaptureMode", "cuDeviceTotalMem", "cuGetExportTable"])
+def test_a_driver_that_lacks_a_function_that_we_would_ask_costs_nothing(run, program, lacks):
+    out = run(program("launches", "12.4", GOOD, BAD), "a", "b", env={"SIM_LACKS": lacks})
+    if "b 209" in out.lines:  # else the runtime itself could not do without it
+        claims.missing(out, claims.B, "launches")
 
 
 @pytest.mark.parametrize("version,static", [v for v in VARIANTS if v.values[0] not in ("11.8",)])
