@@ -19,7 +19,7 @@ struct nk_buf {
 void nk_buf_add(struct nk_buf *buf, const void *data, size_t size);
 void nk_buf_text(struct nk_buf *buf, const char *text);
 void nk_buf_format(struct nk_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void nk_buf_vformat(struct nk_buf *buf, const char *format, va_list args);
+void nk_buf_vformat(struct nk_buf *buf, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 void nk_buf_fill(struct nk_buf *buf, char byte, size_t count);
 // Forgets the contents, keeps the memory.
 void nk_buf_clear(struct nk_buf *buf);

@@ -62,7 +62,7 @@ static void take(const char *root, const char *list, struct nk_package *out)
 {
     char arch[32] = "";
     struct nk_file file;
-    struct nk_bytes version;
+    struct nk_bytes version = nk_bytes("", 0);
     size_t whole = strlen(list) - strlen(".list"), size = strcspn(list, ":");
     if (size < whole) nk_packages_set(arch, sizeof arch, nk_bytes(list + size + 1, whole - size - 1));
     nk_packages_set(out->name, sizeof out->name, nk_bytes(list, size < whole ? size : whole));

@@ -168,7 +168,7 @@ TEST(the_cuda_of_torch_is_taken_from_its_cuda_line_when_the_version_is_bare)
 {
     (void)state;
     put_wheel("torch-2.1.2.dist-info", "torch", "2.1.2", "torch/lib/libtorch_cuda.so,,\n");
-    put(SITE "/torch/version.py", "__version__ = '2.1.2'\ncuda: Optional[str] = '12.1'\n");
+    put(SITE "/torch/version.py", "__version__ = '2.1.2'\ncuda_home = '9.9'\ncuda: Optional[str] = '12.1'\n");
     assert_owner(TORCH, "pip", "torch", "2.1.2+cu121");
 }
 

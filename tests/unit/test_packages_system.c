@@ -190,6 +190,14 @@ TEST(a_package_that_status_does_not_know_has_no_version)
     assert_owner("/usr/lib/g.so", "deb", "gone", "");
 }
 
+TEST(a_list_that_cannot_be_read_is_passed_over)
+{
+    (void)state;
+    put_deb("zzz.list", "/usr/lib/z.so\n");
+    put("/var/lib/dpkg/info/aab.list/file", "");
+    assert_nobody("/usr/lib/y.so");
+}
+
 TEST(a_machine_without_dpkg_has_no_owner)
 {
     (void)state;
@@ -218,6 +226,7 @@ static const struct CMUnitTest tests[] = {
     T(a_link_that_no_list_names_is_found_by_its_target),
     T(the_beginning_of_a_listed_name_is_no_match),
     T(a_package_that_status_does_not_know_has_no_version),
+    T(a_list_that_cannot_be_read_is_passed_over),
     T(a_machine_without_dpkg_has_no_owner),
 };
 
