@@ -80,7 +80,8 @@ include tests/sim/sim.mk
 # ---- tests
 TORCH_TESTS = tests/e2e/test_torch*.py
 APP_TESTS = tests/e2e/test_apps*.py
-E2E_TESTS = $(filter-out $(wildcard $(TORCH_TESTS) $(APP_TESTS)),$(wildcard tests/e2e/test_*.py))
+E2E_TESTS = $(filter-out $(wildcard $(TORCH_TESTS) $(APP_TESTS)),$(wildcard tests/e2e/test_*.py)) \
+            $(wildcard tests/sim/selftest/test_*.py)
 
 .PHONY: unit lint fuzz sim e2e check check-apps check-abi demo bench
 unit: $(UNIT)

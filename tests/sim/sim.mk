@@ -12,7 +12,12 @@ SIM_CFLAGS := -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -I$(SIM_DI
 .PHONY: sim
 sim: $B/sim/libcuda.so.1 $B/sim/libnvidia-ml.so.1
 
-$B/sim/libcuda.so.1: $(SIM_OBJ)
+# As NVIDIA installs it: libcuda.so.1 is a link to a file that carries the driver's version in its name.
+SIM_LIB := $B/sim/libcuda.so.580.65.06
+$B/sim/libcuda.so.1: $(SIM_LIB)
+	$Qln -sf $(<F) $@
+
+$(SIM_LIB): $(SIM_OBJ)
 	$(call say,LD,$@)
 	$Q$(CC) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,-z,relro,-z,now -o $@ $^ -llz4 -lzstd -lpthread
 	$Qln -sf libcuda.so.1 $(@D)/libcuda.so
