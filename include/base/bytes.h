@@ -14,10 +14,7 @@ struct nk_bytes {
     size_t size;
 };
 
-static inline struct nk_bytes nk_bytes(const void *data, size_t size)
-{
-    return (struct nk_bytes){data, size};
-}
+static inline struct nk_bytes nk_bytes(const void *data, size_t size) { return (struct nk_bytes){data, size}; }
 
 // True when [offset, offset + size) lies inside the view.
 static inline bool nk_bytes_holds(struct nk_bytes view, uint64_t offset, uint64_t size)

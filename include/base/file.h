@@ -1,8 +1,8 @@
 // file.h - a file mapped for reading.
 //
 // nk_file_open maps a regular file privately and read-only; nk_file_close unmaps it. A file that shrinks while it is
-// mapped makes a read of the lost pages raise SIGBUS: only map files that nobody rewrites in place (installed libraries,
-// finished recordings).
+// mapped makes a read of the lost pages raise SIGBUS: only map files that nobody rewrites in place (installed
+// libraries, finished recordings).
 #ifndef NK_BASE_FILE_H
 #define NK_BASE_FILE_H
 

@@ -26,8 +26,8 @@ enum nk_reason {
 
 // The GPU and the driver that would run the images.
 struct nk_target {
-    int sm;        // 120 = compute capability 12.0
-    int driver;    // as cuDriverGetVersion: 13000; 0 = unknown, then nothing is refused because of the driver
+    int sm;               // 120 = compute capability 12.0
+    int driver;           // as cuDriverGetVersion: 13000; 0 = unknown, then nothing is refused because of the driver
     bool force_ptx_jit;   // CUDA_FORCE_PTX_JIT=1
     bool disable_ptx_jit; // CUDA_DISABLE_PTX_JIT=1
 };
@@ -35,20 +35,22 @@ struct nk_target {
 struct nk_verdict {
     enum nk_runs runs;
     enum nk_reason reason;
-    int image;    // index of the image that would be used, or of the one that came nearest; -1 none
-    int expected; // result code the driver is expected to return when it does not run (209, 200, 222, ...), else 0
+    int image;     // index of the image that would be used, or of the one that came nearest; -1 none
+    int expected;  // NK_RUNS_NONE: result code the driver is expected to return (209, 200, 222, ...), else 0
     bool disagree; // candidate images disagree (one holds the kernel, another does not) and the driver's choice between
                    // them is undocumented
 };
 
 // One image, alone.
 struct nk_verdict nk_judge_image(const struct nk_image *image, const struct nk_target *target);
-// A container, or one kernel of it: `holds` (enum nk_hold, one byte an image; NULL = every image holds it) says which
-// images hold the kernel.
+// A container, or one kernel of it: `holds` (enum nk_hold, one byte an image; NULL = every image with kernels holds it)
+// says which images hold the kernel. What has no kernel at all is NK_RUNS_UNKNOWN with the reason EMPTY: nothing can be
+// missing from it, so count it apart.
 struct nk_verdict nk_judge(const struct nk_image *images, size_t count, const unsigned char *holds,
                            const struct nk_target *target);
 
-// Static texts: the JSON word of a verdict ("native", "jit", "hollow", "none", "unknown"); key and sentence of a reason.
+// Static texts: the JSON word of a verdict ("native", "jit", "hollow", "none", "unknown"); key and sentence of a
+// reason.
 const char *nk_runs_word(enum nk_runs runs);
 const char *nk_reason_key(enum nk_reason reason);
 const char *nk_reason_sentence(enum nk_reason reason);

@@ -48,7 +48,9 @@ bool nk_result_is_image(int code)
     case NK_CUDA_JIT_COMPILATION_DISABLED:
     case NK_CUDA_UNSUPPORTED_DEVSIDE_SYNC:
     case NK_CUDA_INSUFFICIENT_LOADER:
-    case NK_CUDA_NOT_FOUND: return true;
-    default: return false;
+    case NK_CUDA_NOT_FOUND:
+        return true;
+    default:
+        return false;
     }
 }

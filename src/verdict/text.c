@@ -110,8 +110,10 @@ static void images_that_fit(struct nk_buf *buf, const struct nk_target *target, 
     if (!ptx_only) nk_buf_text(buf, ")");
 }
 
-static void driver(struct nk_buf *buf, int cuda, int branch)
+static void driver(struct nk_buf *buf, int cuda)
 {
+    int branch = 0;
+    nk_driver_for_ptx(nk_driver_ptx_limit(cuda, NULL), &branch);
     nk_buf_format(buf, "a driver for CUDA %d.%d or newer", cuda / 1000, cuda % 1000 / 10);
     if (branch) nk_buf_format(buf, " (%d)", branch);
     nk_buf_text(buf, ", or ");
@@ -119,9 +121,9 @@ static void driver(struct nk_buf *buf, int cuda, int branch)
 
 static void driver_for_ptx(struct nk_buf *buf, const struct nk_image *image)
 {
-    int branch = 0, cuda = nk_driver_for_ptx(image->isa_major * 10 + image->isa_minor, &branch);
+    int cuda = nk_driver_for_ptx(image->isa_major * 10 + image->isa_minor, NULL);
     if (cuda)
-        driver(buf, cuda, branch);
+        driver(buf, cuda);
     else
         nk_buf_text(buf, "a newer driver, or ");
 }
@@ -134,9 +136,9 @@ void nk_verdict_needs(const struct nk_image *images, size_t count, const struct 
     if (limited)
         driver_for_ptx(buf, &images[v.image]);
     else if (v.reason == NK_REASON_CODEC_NEWER_THAN_DRIVER)
-        driver(buf, nk_driver_reads(NK_READS_ZSTD), 550);
+        driver(buf, nk_driver_reads(NK_READS_ZSTD));
     else if (v.reason == NK_REASON_CUBIN_ABI_NEWER)
-        driver(buf, nk_driver_reads(NK_READS_ABI8), 580);
+        driver(buf, nk_driver_reads(NK_READS_ABI8));
     else if (v.reason == NK_REASON_JIT_DISABLED)
         nk_buf_text(buf, "CUDA_DISABLE_PTX_JIT unset, or ");
     else if (target->force_ptx_jit)
