@@ -7,7 +7,7 @@ not documented for real drivers, so SIM_NO_IMAGE_AT tries each place that a path
 import pytest
 
 import claims
-from fixtures import images, programs, toolkit
+from fixtures import programs, toolkit
 
 GOOD, BAD = ["80"], ["90"]
 EAGER = pytest.mark.parametrize("eager", [False, True], ids=["lazy", "eager"])

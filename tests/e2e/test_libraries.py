@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 import claims
-from conftest import command, toolkit
-from fixtures import images, programs
+from conftest import command
+from fixtures import images, programs, toolkit
 
 GOOD, BAD = ["80"], ["90"]
 CUBLAS = toolkit.CUBLAS

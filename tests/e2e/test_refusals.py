@@ -3,7 +3,7 @@
 import pytest
 
 import claims
-from fixtures import programs, toolkit
+from fixtures import toolkit
 
 GOOD, BAD = ["80"], ["90"]
 VARIANTS = [pytest.param(v, s, id=f"{v}-{'static' if s else 'shared'}")
@@ -111,7 +111,7 @@ def test_drivers_older_and_newer_than_the_runtime_are_read_alike(run, program, v
     assert out.report["gpus"][0]["cuda"] == f"{driver // 1000}.{driver % 1000 // 10}"
 
 
-@pytest.mark.parametrize("lacks", ["cuStreamIsCapturing", "cuModuleGetLoadingMode", "cuDeviceGetName",
+@pytest.mark.parametrize("lacks", ["cuStreamIsCapturing", "cuDeviceGetName",
                                    "cuThreadExchangeStreamCaptureMode", "cuDeviceTotalMem", "cuGetExportTable"])
 def test_a_driver_that_lacks_a_function_that_we_would_ask_costs_nothing(run, program, lacks):
     out = run(program("launches", "12.4", GOOD, BAD), "a", "b", env={"SIM_LACKS": lacks})
