@@ -71,3 +71,16 @@ CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
     nk_record_module(r ? NULL : *module, library, r, CALLER);
     return r;
 }
+
+// Tells a load for the first use of a kernel from the loads that an 11.x runtime makes of everything when it starts.
+CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    nk_thread.pushed = true;
+    return nk_real.cuCtxPushCurrent_v2(context);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    nk_thread.pushed = false;
+    return nk_real.cuCtxPopCurrent_v2(context);
+}

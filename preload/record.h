@@ -25,6 +25,7 @@ struct nk_call {
 struct nk_thread {
     struct nk_call *call;
     bool inside;       // our own code is at work
+    bool pushed;       // a context was pushed, and nothing loaded since (hook_image.c)
     uint64_t launches; // kernels launched by this thread, through the runtime or the driver
 };
 extern _Thread_local struct nk_thread nk_thread;

@@ -207,10 +207,14 @@ static void load_result(enum nk_entry_id api, enum nk_failure_kind kind, struct 
 // Loads that a runtime makes for the program: for all its fat binaries at once, or for the first use of one.
 static bool by_runtime(enum nk_origin origin) { return origin == NK_ORIGIN_LIBRARY || origin == NK_ORIGIN_PRIVATE; }
 
+// LAZY 11.8 loads a fat binary when one of its kernels is first used, between a push and a pop of the context; what it
+// cannot load lazily, and all of PyTorch 2.0's, comes in one go without them (measured on 11.7 and 11.8).
 static bool is_startup(enum nk_origin origin)
 {
+    bool for_one = nk_thread.pushed || origin != NK_ORIGIN_PRIVATE;
+    nk_thread.pushed = false;
     if (nk_thread.call || !by_runtime(origin)) return false;
-    return origin == NK_ORIGIN_PRIVATE || nk_core_eager();
+    return !for_one || nk_core_eager();
 }
 
 void nk_record_load(enum nk_entry_id api, enum nk_origin origin, const void *handle, const void *code, const char *path,
