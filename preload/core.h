@@ -36,6 +36,8 @@ struct nk_core {
     char exe[4096];
     uint32_t libraries, containers, kernels, failures, stacks; // ids given out
     struct nk_table library_ids;                               // hash of the path -> id
+    struct nk_table unowned;   // id -> path, of libraries whose package is not recorded yet
+    struct nk_table with_code; // ids of libraries whose device code was loaded
     struct nk_table failures_by_key;
     bool scanned;      // the process's libraries were looked through
     bool wants_stacks; // libunwind is still to be opened, outside the lock
@@ -59,6 +61,8 @@ void nk_core_container(struct nk_container *container, const void *loader);
 // The container of a code address or a file; found again when its content is known already. NULL: no memory.
 struct nk_container *nk_core_container_for(const void *code, const char *path, enum nk_origin origin);
 void nk_core_kernel(struct nk_kernel *kernel, uint32_t gpu);
+// Records the package of each library with device code that was used.
+void nk_core_packages(void);
 // The kernel that a host function stands for (registered with a shared runtime), or NULL.
 struct nk_kernel *nk_core_host_kernel(const void *function);
 void nk_core_note(const char *text);

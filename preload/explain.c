@@ -135,15 +135,26 @@ static int add_found(const struct nk_found *found, void *user)
     return ++scan->n == MAX_PATTERNS - 1;
 }
 
-static void add_package(const char *path, uint32_t library)
+// Once a library; libraries without device code are never asked for.
+static void add_package(uint32_t library)
 {
     struct nk_package package = {.name = ""};
-    if (!library || nk_package_find(path, &package, NULL)) return;
-    struct nk_rec_package record = {.library = library,
-                                    .name = nk_core_text(package.name),
-                                    .version = nk_core_text(package.version),
-                                    .source = nk_core_text(package.source)};
-    nk_writer_add(&nk_core.writer, NK_REC_PACKAGE, &record, sizeof record, NULL, 0);
+    char *path = nk_table_remove(&nk_core.unowned, library);
+    if (!path) return;
+    if (!nk_package_find(path, &package, NULL)) {
+        struct nk_rec_package record = {.library = library,
+                                        .name = nk_core_text(package.name),
+                                        .version = nk_core_text(package.version),
+                                        .source = nk_core_text(package.source)};
+        nk_writer_add(&nk_core.writer, NK_REC_PACKAGE, &record, sizeof record, NULL, 0);
+    }
+    free(path);
+}
+
+void nk_core_packages(void)
+{
+    for (uint32_t library = 1; library <= nk_core.libraries; library++)
+        if (nk_table_get(&nk_core.with_code, library)) add_package(library);
 }
 
 static void add_patterns(const char *path, const struct library_scan *scan)
@@ -160,7 +171,7 @@ static void add_patterns(const char *path, const struct library_scan *scan)
         nk_writer_add(&nk_core.writer, NK_REC_CONTAINER, &record, sizeof record, pattern->images,
                       pattern->n * sizeof *pattern->images);
     }
-    add_package(path, library);
+    add_package(library);
 }
 
 static void scan_library(const char *path)

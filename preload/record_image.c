@@ -28,7 +28,7 @@ void nk_core_forget_ids(void)
 {
     nk_objects_reset();
     nk_core.libraries = nk_core.containers = nk_core.kernels = nk_core.failures = nk_core.stacks = 0;
-    nk_core.library_ids = nk_core.failures_by_key = loads = (struct nk_table){0};
+    nk_core.library_ids = nk_core.unowned = nk_core.with_code = nk_core.failures_by_key = loads = (struct nk_table){0};
     nk_core.last_failure = NULL;
 }
 
@@ -55,6 +55,8 @@ uint32_t nk_core_library(const char *path)
     struct nk_rec_library library = {
         .id = ++nk_core.libraries, .path = nk_core_text(path), .build_id = nk_core_text(id)};
     nk_table_put(&nk_core.library_ids, key, (void *)(uintptr_t)library.id);
+    char *copy = strdup(path);
+    if (copy && nk_table_put(&nk_core.unowned, library.id, copy)) free(copy);
     nk_writer_add(&nk_core.writer, NK_REC_LIBRARY, &library, sizeof library, NULL, 0);
     return library.id;
 }
@@ -103,6 +105,7 @@ static void add_container(struct nk_container *container, const struct nk_conten
     };
     if (container->file) record.library = nk_core_library(container->file);
     _Static_assert(sizeof(struct nk_rec_image) == sizeof(struct nk_image), "the same fields, to the bit");
+    if (record.library) nk_table_put(&nk_core.with_code, record.library, &nk_core);
     container->id = record.id;
     nk_writer_add(&nk_core.writer, NK_REC_CONTAINER, &record, sizeof record, container->images,
                   container->n_images * sizeof *container->images);
