@@ -21,8 +21,8 @@ SILENT(cuModuleGetFunction, void **function, void *module, const char *name)
 {
     return *function = &handles[module && name ? 2 : 3], 0;
 }
-SILENT(cuLaunchKernel, void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned s,
-       void *stream, void **params, void **extra)
+SILENT(cuLaunchKernel, void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+       unsigned s, void *stream, void **params, void **extra)
 {
     (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)s, (void)stream, (void)params, (void)extra;
     return f ? 0 : 400;
