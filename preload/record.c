@@ -24,6 +24,7 @@ extern char **environ;
 struct nk_core nk_core = {.writer = {.fd = -1}};
 _Thread_local struct nk_thread nk_thread;
 _Atomic int nk_pin;
+uint64_t nk_pin_limit;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -213,6 +214,7 @@ static void start(void)
     nk_core.off = !strcmp(nk_core.settings.enabled, "off");
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
     bool blocks = blocking && *blocking && strcmp(blocking, "0"); // then the driver itself waits
+    nk_pin_limit = strtoull(nk_core.settings.wait, NULL, 10) * 1000000000u;
     nk_pin = !nk_core.off && !blocks && !strcmp(nk_core.settings.sync, "launch");
     ssize_t size = readlink("/proc/self/exe", nk_core.exe, sizeof nk_core.exe - 1);
     nk_core.exe[size > 0 ? size : 0] = 0;

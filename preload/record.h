@@ -30,8 +30,10 @@ struct nk_thread {
 };
 extern _Thread_local struct nk_thread nk_thread;
 
-// Set once, when the first CUDA call is seen: is each launch waited for? Read without a lock.
+// Is each launch waited for, and how many nanoseconds at most (0: no limit)? Set when the first CUDA call is seen; read
+// without a lock.
 extern _Atomic int nk_pin;
+extern uint64_t nk_pin_limit;
 
 // ---- images (hook_image.c, hook_register.c). `r` is what the driver answered, handles are only valid when it is 0.
 
@@ -57,6 +59,8 @@ void nk_record_function(const void *function, const void *kernel, CUresult r, co
 void nk_record_first_launch(const void *function);
 void nk_record_launch_failed(enum nk_entry_id api, const void *function, const void *stream, CUresult r,
                              enum nk_pinned pinned, const void *caller);
+// A launch did not come to its end within the limit: from now on none is waited for.
+void nk_record_gave_up(const void *function);
 void nk_record_probe(enum nk_entry_id api, const void *function, CUresult r, const void *caller);
 void nk_record_graph(enum nk_entry_id api, const void *function, const void *stream, CUresult r, const void *caller);
 void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller);

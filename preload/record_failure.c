@@ -4,7 +4,9 @@
 
 #include "entries.h"
 #include "stack.h"
+#include "stack_python.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -40,6 +42,28 @@ static uint32_t add_stack(void)
     struct nk_rec_stack stack = {.id = ++nk_core.stacks, .n = (uint32_t)count};
     nk_writer_add(&nk_core.writer, NK_REC_STACK, &stack, sizeof stack, frames, count * sizeof *frames);
     return stack.id;
+}
+
+struct python_frames {
+    uint32_t count;
+    struct nk_rec_python_frame frame[NK_PYTHON_FRAMES];
+};
+
+static void keep_python(void *to, const struct nk_python_frame *seen)
+{
+    struct python_frames *frames = to;
+    frames->frame[frames->count++] = (struct nk_rec_python_frame){
+        .file = nk_core_text(seen->file), .function = nk_core_text(seen->function), .line = seen->line};
+}
+
+static uint32_t add_python(void)
+{
+    struct python_frames frames = {0};
+    if (!strcmp(nk_core.settings.stack, "off") || !nk_python_stack(keep_python, &frames)) return 0;
+    struct nk_rec_python python = {.id = ++nk_core.python_stacks, .n = frames.count};
+    nk_writer_add(&nk_core.writer, NK_REC_PYTHON, &python, sizeof python, frames.frame,
+                  frames.count * sizeof *frames.frame);
+    return python.id;
 }
 
 // ---- failures
@@ -95,6 +119,7 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
     };
     failure->counter = nk_writer_counter(&nk_core.writer, &record.counter);
     record.stack = add_stack();
+    record.python = add_python();
     nk_writer_add(&nk_core.writer, NK_REC_FAILURE, &record, sizeof record, NULL, 0);
     __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED); // before the rest: it is what must not be lost
     // 400: what 12.8 and 12.9 runtimes answer, EAGER, for a kernel whose fat binary was refused at their start.
@@ -189,6 +214,22 @@ void nk_record_launch_failed(enum nk_entry_id api, const void *function, const v
                                         .stream = stream,
                                         .pinned = pinned,
                                         .gpu = gpu});
+    nk_leave(saved);
+}
+
+void nk_record_gave_up(const void *function)
+{
+    int saved;
+    char text[512];
+    nk_pin = 0;
+    if (!nk_enter(&saved)) return;
+    const struct nk_kernel *kernel = nk_kernel_of(function);
+    snprintf(
+        text, sizeof text,
+        "launches are no longer waited for: %.300s had not ended after %s s (NOKERNEL_WAIT), perhaps because it waits "
+        "for a later one; errors of a kernel itself can now show in a later call",
+        kernel ? kernel->name : "a kernel", nk_core.settings.wait);
+    nk_core_note(text);
     nk_leave(saved);
 }
 

@@ -3,6 +3,8 @@
 The simulated driver lets a launch succeed and its work fail (SIM_FAIL=...~CODE); the next call that waits is told.
 """
 
+import time
+
 import pytest
 
 import claims
@@ -57,3 +59,21 @@ def test_an_error_that_is_not_sticky_and_read_at_once_has_surfaced_where_it_happ
     out = run(program("launches", "12.4", GOOD, ["90"]), "a", "b")
     surfaced = claims.one_failure(out.report)["surfaced"]
     assert (surfaced["api"], surfaced["code"], surfaced["later"]) == ("cudaGetLastError", 209, False), surfaced
+
+
+def test_a_kernel_that_does_not_end_holds_no_launch_for_longer_than_the_limit(run, program):
+    """It may wait for a kernel that is still to be launched: after the limit no launch is waited for any more."""
+    start = time.monotonic()
+    out = run(program("ends", "12.4", GOOD, GOOD), "_exit", same=False,
+              env={"SIM_KERNEL_MS": "20000", "NOKERNEL_WAIT": "1"})
+    assert time.monotonic() - start < 10
+    assert [note for note in out.report["notes"] if "no longer waited for" in note], out.report["notes"]
+    assert out.report["failures"] == []
+
+
+def test_a_kernel_that_ends_within_the_limit_is_waited_for(run, program):
+    out = run(program("launches", "12.4", GOOD, GOOD), "a", "b",
+              env={"SIM_KERNEL_MS": "200", "NOKERNEL_WAIT": "5", "SIM_FAIL": "cuLaunchKernel@1~700"}, same=False)
+    assert "a 700" in out.lines
+    assert out.report["failures"][0]["pinned"] == "synchronised"
+    assert out.report["notes"] == []

@@ -123,6 +123,8 @@ static void boot(void)
     sim_set.driver = driver && *driver ? atoi(driver) : 13000;
     sim_set.memory = (size_t)(memory && *memory ? atoll(memory) : 8192) << 20;
     sim_set.places = read_places(getenv("SIM_NO_IMAGE_AT"));
+    const char *kernel_ms = getenv("SIM_KERNEL_MS");
+    sim_set.kernel_ns = kernel_ms ? strtoull(kernel_ms, NULL, 10) * 1000000u : 0;
     sim_set.attributes = getenv("SIM_ATTRIBUTES");
     sim_set.lacks = getenv("SIM_LACKS");
     sim_set.fail = getenv("SIM_FAIL");

@@ -73,6 +73,7 @@ struct sim_settings {
     size_t memory;                               // bytes per GPU
     const char *attributes, *lacks, *fail, *log; // as given, or NULL
     bool strict_capture, distinct;               //
+    uint64_t kernel_ns; // how long a kernel keeps its stream busy
     bool force_ptx_jit, disable_ptx_jit;         // the driver's own environment, read by cuInit
     bool eager;                                  //
 };
@@ -257,6 +258,7 @@ struct sim_stream {
     struct sim_context *context;
     struct sim_capture *capture;
     _Atomic int late;        // an error of earlier work, told by the next synchronisation
+    _Atomic uint64_t busy;   // until when (sim_now) its last kernel seems to run: SIM_KERNEL_MS
     struct sim_stream *next; // of the context
     void *tails;             // capture.c: the nodes that the next captured one depends on
     size_t tail_count, tail_room;

@@ -116,10 +116,13 @@ API(cuStreamDestroy_v2, CUstream, handle)
 }
 API_ALSO(cuStreamDestroy, cuStreamDestroy_v2, CUstream, handle)
 
+static bool is_busy(struct sim_stream *stream) { return sim_set.kernel_ns && atomic_load(&stream->busy) > sim_now(); }
+
 API_PT(cuStreamSynchronize, _ptsz, CUstream, handle)
 {
     NEED_STREAM(stream, handle);
     int result = sim_capture_sync(stream);
+    while (!result && is_busy(stream)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return result ? result : sim_stream_sync(stream);
 }
 
@@ -127,6 +130,7 @@ API_PT(cuStreamQuery, _ptsz, CUstream, handle)
 {
     NEED_STREAM(stream, handle);
     int result = sim_capture_sync(stream);
+    if (!result && is_busy(stream)) return NOT_READY;
     return result ? result : sim_stream_sync(stream);
 }
 
