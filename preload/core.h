@@ -34,8 +34,8 @@ struct nk_core {
     char path[4096];   // of the recording; "" when there is none
     char parent[4096]; // of the recording of the process that forked this one
     char exe[4096];
-    uint32_t libraries, containers, kernels, failures, stacks; // ids given out
-    struct nk_table library_ids;                               // hash of the path -> id
+    uint32_t libraries, containers, kernels, failures, stacks, python_stacks; // ids given out
+    struct nk_table library_ids;                                              // hash of the path -> id
     struct nk_table unowned;   // id -> path, of libraries whose package is not recorded yet
     struct nk_table with_code; // ids of libraries whose device code was loaded
     struct nk_table failures_by_key;

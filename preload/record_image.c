@@ -27,7 +27,8 @@ static struct nk_table loads;           // which loads are recorded
 void nk_core_forget_ids(void)
 {
     nk_objects_reset();
-    nk_core.libraries = nk_core.containers = nk_core.kernels = nk_core.failures = nk_core.stacks = 0;
+    nk_core.libraries = nk_core.containers = nk_core.kernels = nk_core.failures = 0;
+    nk_core.stacks = nk_core.python_stacks = 0;
     nk_core.library_ids = nk_core.unowned = nk_core.with_code = nk_core.failures_by_key = loads = (struct nk_table){0};
     nk_core.last_failure = NULL;
 }

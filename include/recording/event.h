@@ -9,7 +9,7 @@
 // follows the last whole record is ignored.
 //
 // Texts are interned: STRING records give them numbers 1, 2, 3, ...; 0 is "none". An id is defined before it is used.
-// Ids of libraries, containers, kernels, failures and stacks count from 1 likewise; 0 is "unknown".
+// Ids of libraries, containers, kernels, failures and stacks (native, Python) count from 1 likewise; 0 is "unknown".
 #ifndef NK_RECORDING_EVENT_H
 #define NK_RECORDING_EVENT_H
 
@@ -49,6 +49,7 @@ enum nk_record_type {
     NK_REC_COUNTERS = 15,
     NK_REC_EXIT = 16,
     NK_REC_NOTE = 17,
+    NK_REC_PYTHON = 18,
 };
 
 // Tail: `size` bytes of text, not NUL-terminated (it may hold any byte but NUL).
@@ -189,7 +190,7 @@ struct nk_rec_failure {
     uint32_t stack;
     uint32_t pinned;  // enum nk_pinned
     uint32_t runtime; // 1: `result` is a cudaError_t
-    uint32_t reserved;
+    uint32_t python;  // id of a PYTHON record: the Python stack of the thread
     uint64_t thread, stream;
     uint64_t time; // nanoseconds since 1970
 };
@@ -202,6 +203,17 @@ struct nk_rec_frame {
 
 // Tail: n nk_rec_frame, innermost first.
 struct nk_rec_stack {
+    uint32_t id, n;
+};
+
+// As a Python traceback shows it. file: as the code object names it, UTF-8, a lone surrogate as "\udcXX".
+struct nk_rec_python_frame {
+    uint32_t file, function;
+    uint32_t line; // 0 unknown
+};
+
+// Tail: n nk_rec_python_frame, innermost first; 128 at most.
+struct nk_rec_python {
     uint32_t id, n;
 };
 

@@ -62,6 +62,16 @@ struct nk_run_stack {
     uint32_t count;
 };
 
+struct nk_run_python_frame {
+    const char *file, *function;
+    uint32_t line; // 0 unknown
+};
+
+struct nk_run_python {
+    const struct nk_run_python_frame *frames; // innermost first
+    uint32_t count;
+};
+
 struct nk_run_surfaced {
     struct nk_rec_surfaced r;
     struct nk_run_library *library;
@@ -80,6 +90,7 @@ struct nk_run_failure {
     struct nk_run_library *library;
     struct nk_run_gpu *gpu;
     const struct nk_run_stack *stack;
+    const struct nk_run_python *python;     // or NULL
     const struct nk_run_surfaced *surfaced; // or NULL
     uint64_t count;
     // Filled by nk_sums:
@@ -107,11 +118,12 @@ struct nk_run {
     struct nk_run_load *loads;
     struct nk_run_kernel *kernels;
     struct nk_run_stack *stacks;
+    struct nk_run_python *pythons;
     struct nk_run_failure *failures;
     struct nk_run_surfaced *surfaced;
     uint32_t *notes; // string ids
-    size_t gpu_count, library_count, container_count, load_count, kernel_count, stack_count, failure_count,
-        surfaced_count, note_count;
+    size_t gpu_count, library_count, container_count, load_count, kernel_count, stack_count, python_count,
+        failure_count, surfaced_count, note_count;
 };
 
 // 0, or -1 with a sentence that names the path: it cannot be read, or is no recording. Free it in both cases.

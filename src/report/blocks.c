@@ -2,6 +2,7 @@
 #include "report/blocks.h"
 #include "driver/results.h"
 #include "report/candidates.h"
+#include "report/python.h"
 #include "report/words.h"
 
 #include <stdlib.h>
@@ -100,12 +101,14 @@ static void candidates(struct nk_page *page, struct nk_run *run, const struct nk
     nk_row_candidates(page, run, boxes, count);
 }
 
-static void stack(struct nk_page *page, struct nk_run *run, const struct nk_run_stack *frames, struct nk_buf *line)
+// `label`: "at", or nothing below a Python stack.
+static void stack(struct nk_page *page, struct nk_run *run, const struct nk_run_stack *frames, const char *label,
+                  struct nk_buf *line)
 {
     bool last = false;
     for (uint32_t i = 0, shown = 0; frames && i < frames->count && shown < MOST_FRAMES && !last; i++) {
         if (!nk_words_frame(line, run, &frames->frames[i], nk_page_room(page), &last)) continue;
-        nk_page_buf(page, 4, shown++ ? "" : "at", NK_STYLE_PLAIN, line);
+        nk_page_buf(page, 4, shown++ ? "" : label, NK_STYLE_PLAIN, line);
     }
 }
 
@@ -179,7 +182,7 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
         nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
     }
     contradiction(page, f, &line);
-    stack(page, run, f->stack, &line);
+    stack(page, run, f->stack, nk_row_python(page, run, f->python) ? "" : "at", &line);
     read_by(page, run, f, &line);
     nk_buf_free(&line);
 }

@@ -273,6 +273,18 @@ static void add_kernel(const struct at *at, const struct nk_run_kernel *kernel)
 
 // ---- failures
 
+static json_t *python_stack(const struct at *at, const struct nk_run_python *python)
+{
+    json_t *array = json_array();
+    for (uint32_t i = 0; python && i < python->count; i++) {
+        const struct nk_run_python_frame *f = &python->frames[i];
+        json_array_append_new(array,
+                              json_pack("{s:o, s:o, s:o}", "file", path(at, f->file), "line",
+                                        f->line ? json_integer(f->line) : json_null(), "function", text(f->function)));
+    }
+    return array;
+}
+
 static json_t *native_stack(const struct at *at, const struct nk_run_stack *stack)
 {
     json_t *list = json_array();
@@ -342,7 +354,7 @@ static void add_failure(const struct at *at, const struct nk_run_failure *f)
     json_object_set_new(object, "candidates_total",
                         json_integer(f->kernel || !f->container ? 0 : f->container->names_total));
     json_object_set_new(object, "native_stack", native_stack(at, f->stack));
-    json_object_set_new(object, "python_stack", json_array());
+    json_object_set_new(object, "python_stack", python_stack(at, f->python));
     json_array_append_new(at->doc->failures, object);
     if (f->contradiction)
         json_array_append_new(at->doc->contradictions,

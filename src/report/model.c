@@ -225,6 +225,7 @@ static bool take_failure(struct nk_run *run, const struct nk_record *record)
     f.library = library(run, f.r.library);
     f.gpu = nk_run_gpu(run, f.r.gpu);
     f.stack = BY_ID(run, stack, f.r.stack);
+    f.python = BY_ID(run, python, f.r.python);
     run->failures[run->failure_count++] = f;
     return true;
 }
@@ -241,6 +242,23 @@ static bool take_stack(struct nk_run *run, const struct nk_record *record)
         frames[i].library = library(run, frames[i].r.library);
     }
     run->stacks[run->stack_count++] = (struct nk_run_stack){frames, r.n};
+    return true;
+}
+
+static bool take_python(struct nk_run *run, const struct nk_record *record)
+{
+    struct nk_rec_python r;
+    nk_record_head(record, &r, sizeof r);
+    if (r.id != run->python_count + 1 || !nk_record_holds(record, r.n, sizeof(struct nk_rec_python_frame)))
+        return false;
+    struct nk_run_python_frame *frames = nk_run_alloc(run, r.n * sizeof *frames);
+    if (!frames) return false;
+    for (uint32_t i = 0; i < r.n; i++) {
+        struct nk_rec_python_frame f = {0};
+        nk_bytes_copy(record->tail, i * sizeof f, &f, sizeof f);
+        frames[i] = (struct nk_run_python_frame){nk_run_text(run, f.file), nk_run_text(run, f.function), f.line};
+    }
+    run->pythons[run->python_count++] = (struct nk_run_python){frames, r.n};
     return true;
 }
 
@@ -291,6 +309,8 @@ static bool take(struct nk_run *run, const struct nk_record *record)
         return take_failure(run, record);
     case NK_REC_STACK:
         return take_stack(run, record);
+    case NK_REC_PYTHON:
+        return take_python(run, record);
     case NK_REC_SURFACED:
         return take_surfaced(run, record);
     case NK_REC_EXIT:
@@ -311,11 +331,12 @@ static bool make_room(struct nk_run *run, const size_t n[])
     run->loads = nk_run_alloc(run, n[NK_REC_LOAD] * sizeof *run->loads);
     run->kernels = nk_run_alloc(run, n[NK_REC_KERNEL] * sizeof *run->kernels);
     run->stacks = nk_run_alloc(run, n[NK_REC_STACK] * sizeof *run->stacks);
+    run->pythons = nk_run_alloc(run, n[NK_REC_PYTHON] * sizeof *run->pythons);
     run->failures = nk_run_alloc(run, n[NK_REC_FAILURE] * sizeof *run->failures);
     run->surfaced = nk_run_alloc(run, n[NK_REC_SURFACED] * sizeof *run->surfaced);
     run->notes = nk_run_alloc(run, n[NK_REC_NOTE] * sizeof *run->notes);
     return run->texts && run->gpus && run->libraries && run->containers && run->loads && run->kernels && run->stacks &&
-           run->failures && run->surfaced && run->notes;
+           run->pythons && run->failures && run->surfaced && run->notes;
 }
 
 static void count_up(struct nk_run *run)
@@ -332,7 +353,7 @@ static void count_up(struct nk_run *run)
     }
 }
 
-enum { TYPES = NK_REC_NOTE + 1 };
+enum { TYPES = NK_REC_PYTHON + 1 };
 
 // The process may still be writing: only what the first walk counted is taken, so that no array runs over.
 static int fill(struct nk_run *run, struct nk_err *err)
