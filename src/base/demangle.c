@@ -1,10 +1,10 @@
 // demangle.c - kernel names for people.
 //
-// Three layers: the demangler of libstdc++ for whole names; `outline`, which reads as much of a mangled name as it
-// understands, for those that the demangler refuses (CUTLASS writes names of several KB); and `shorten`, which makes a
-// demangled name fit a line.
+// Two layers: the demangler of libstdc++ for whole names; and `outline`, which reads as much of a mangled name as it
+// understands, for those that the demangler refuses (CUTLASS writes names of several KB).
 #define _GNU_SOURCE
 #include "base/demangle.h"
+#include "base/shorten.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -15,8 +15,7 @@
 
 enum {
     LONGEST = 16384, // longer names are not given to the demangler, which recurses
-    NESTED = 4,      // template arguments inside template arguments that an outline shows
-    BRACKETS = 128,  // open brackets at once that are told apart
+    NESTED = 12,     // template arguments inside template arguments that an outline reads
     NARROWEST = 16,  // columns below which shortening makes no sense
 };
 
@@ -80,6 +79,17 @@ struct reader {
 
 static bool skip(struct reader *r, char c) { return *r->at == c ? r->at++, true : false; }
 
+// "S_", "S1A_": something that was named before, which is skipped.
+static bool substitution(struct reader *r)
+{
+    size_t size = 1;
+    if (*r->at != 'S') return false;
+    while (isdigit((unsigned char)r->at[size]) || isupper((unsigned char)r->at[size])) size++;
+    if (r->at[size] != '_') return false;
+    r->at += size + 1;
+    return true;
+}
+
 // "6k_anon": a length and so many bytes.
 static bool identifier(struct reader *r)
 {
@@ -94,11 +104,17 @@ static bool identifier(struct reader *r)
     return true;
 }
 
-// "Lb1E", "Li4E", "Lin1E": a literal of a built-in type.
-static bool literal(struct reader *r)
+static bool name(struct reader *r, int depth);
+
+// "Lb1E", "Li4E", "Lin1E", "LN2at4KindE2E": a literal of a built-in type or of an enumeration, whose name is not shown.
+static bool literal(struct reader *r, int depth)
 {
-    if (!islower((unsigned char)r->at[0])) return false;
-    r->at++;
+    size_t before = r->out->size;
+    if (islower((unsigned char)*r->at))
+        r->at++;
+    else if (!substitution(r) && !name(r, depth))
+        return false;
+    r->out->size = before;
     if (skip(r, 'n')) nk_buf_text(r->out, "-");
     while (isdigit((unsigned char)*r->at)) nk_buf_add(r->out, r->at++, 1);
     return skip(r, 'E');
@@ -117,18 +133,36 @@ static bool builtin(struct reader *r)
     return true;
 }
 
-static bool name(struct reader *r, int depth);
+// A type as an argument. One that is given as a substitution was named before: "...".
+static bool type(struct reader *r, int depth)
+{
+    bool pointer = skip(r, 'P');
+    r->at += strspn(r->at, "RKO");
+    bool good = true;
+    if (substitution(r))
+        nk_buf_text(r->out, "...");
+    else
+        good = builtin(r) || name(r, depth);
+    if (pointer) nk_buf_text(r->out, "*");
+    return good;
+}
 
 // Behind an 'I'. True when all arguments were understood; else they end in "...".
 static bool arguments(struct reader *r, int depth)
 {
     bool first = true, good = depth > 0;
+    int packs = 0;
     nk_buf_text(r->out, "<");
-    while (good && !skip(r, 'E')) {
+    while (good) {
+        if (skip(r, 'J') && ++packs) continue; // a pack is written as the arguments that it holds
+        if (skip(r, 'E')) {
+            if (!packs--) break;
+            continue;
+        }
         if (!first) nk_buf_text(r->out, ", ");
         first = false;
         size_t before = r->out->size;
-        good = skip(r, 'L') ? literal(r) : builtin(r) || name(r, depth - 1);
+        good = skip(r, 'L') ? literal(r, depth - 1) : type(r, depth - 1);
         if (!good && r->out->size > before) nk_buf_text(r->out, ", ");
     }
     nk_buf_text(r->out, good ? ">" : "...>");
@@ -153,6 +187,7 @@ static bool name(struct reader *r, int depth)
 {
     bool nested = skip(r, 'N'), first = true;
     if (nested) r->at += strspn(r->at, "rVKRO");
+    if (nested) substitution(r); // its first namespaces
     while (!(nested && skip(r, 'E'))) {
         if (!first && skip(r, 'I')) {
             if (!arguments(r, depth)) return false;
@@ -175,230 +210,21 @@ static bool outline(const char *mangled, struct nk_buf *out)
     return out->size && !out->failed;
 }
 
-// ---- shorten: a demangled name on a line
-
-// Walks over demangled text and knows at which depth of brackets it is. '<' and '>' are brackets unless they belong to
-// an operator's name or stand inside round ones that they do not pair in.
-struct scan {
-    const char *text;
-    size_t size;
-    int depth;
-    char open[BRACKETS];
-};
-
-static void enter(struct scan *s, char bracket)
-{
-    if (s->depth < BRACKETS) s->open[s->depth] = bracket;
-    s->depth++;
-}
-
-static void leave(struct scan *s, char bracket)
-{
-    int depth = s->depth < BRACKETS ? s->depth : BRACKETS;
-    if (bracket == '<') {
-        if (s->depth && (s->depth > BRACKETS || s->open[depth - 1] == '<')) s->depth--;
-        return;
-    }
-    while (depth > 0 && s->open[depth - 1] != bracket) depth--;
-    if (s->depth > BRACKETS)
-        s->depth--;
-    else if (depth > 0)
-        s->depth = depth - 1;
-}
-
-// Length of the word "operator" and what belongs to it, 0 when there is none at i.
-static size_t operator_size(const struct scan *s, size_t i)
-{
-    static const char word[] = "operator";
-    const size_t size = sizeof word - 1;
-    if (s->size - i <= size || memcmp(s->text + i, word, size)) return 0;
-    if (i && (isalnum((unsigned char)s->text[i - 1]) || s->text[i - 1] == '_')) return 0;
-    const char *after = s->text + i + size;
-    size_t left = s->size - i - size;
-    if (*after == ' ') return size + 1; // conversions, new, delete
-    if (left > 1 && (!memcmp(after, "()", 2) || !memcmp(after, "[]", 2))) return size + 2;
-    size_t marks = 0;
-    while (marks < left && strchr("<>=-+*/&|!^%~,", after[marks])) marks++;
-    // "operator< <int>": the space parts the name from its arguments.
-    return marks ? size + marks + (marks < left && after[marks] == ' ') : 0;
-}
-
-// Takes one step from i and returns the next position.
-static size_t step(struct scan *s, size_t i)
-{
-    size_t skipped = operator_size(s, i);
-    if (skipped) return i + skipped;
-    char c = s->text[i];
-    if (c == '(' || c == '<' || c == '[' || c == '{') enter(s, c);
-    if (c == ')') leave(s, '(');
-    if (c == '>') leave(s, '<');
-    if (c == ']') leave(s, '[');
-    if (c == '}') leave(s, '{');
-    return i + 1;
-}
-
-struct piece {
-    const char *text;
-    size_t size;
-};
-
-static struct piece piece(const char *text, size_t size) { return (struct piece){text, size}; }
-
-static struct piece trim(struct piece p)
-{
-    while (p.size && *p.text == ' ') p = piece(p.text + 1, p.size - 1);
-    while (p.size && p.text[p.size - 1] == ' ') p.size--;
-    return p;
-}
-
-// A group of round brackets that belongs to the name: "(anonymous namespace)::", "f(int) const::{lambda()#1}".
-static bool scope_follows(const char *text)
-{
-    if (!strncmp(text, " const", 6)) text += 6;
-    return !strncmp(text, "::", 2);
-}
-
-// Of "void ns::f<int>(int) const" the part "ns::f<int>".
-static struct piece function_name(const char *text)
-{
-    struct scan s = {.text = text, .size = strlen(text)};
-    size_t start = 0, end = s.size, group = 0;
-    for (size_t i = 0, next; i < s.size; i = next) {
-        int depth = s.depth;
-        next = step(&s, i);
-        if (!depth && text[i] == ' ') start = next;
-        if (!depth && text[i] == '(' && s.depth) group = i;
-        if (depth == 1 && !s.depth && text[i] == ')' && !scope_follows(text + next)) {
-            end = group;
-            break;
-        }
-    }
-    struct piece found = start < end ? trim(piece(text + start, end - start)) : piece("", 0);
-    return found.size ? found : piece(text, s.size);
-}
-
-// The text with what stands deeper than `keep` brackets replaced by "...".
-static void elide(struct piece p, int keep, struct nk_buf *out)
-{
-    static const char anonymous[] = "(anonymous namespace)";
-    const size_t size = sizeof anonymous - 1;
-    struct scan s = {.text = p.text, .size = p.size};
-    nk_buf_clear(out);
-    for (size_t i = 0, next; i < p.size; i = next) {
-        int depth = s.depth;
-        bool name_part = p.size - i >= size && !memcmp(p.text + i, anonymous, size);
-        next = name_part ? i + size : step(&s, i);
-        if (depth <= keep || s.depth <= keep) nk_buf_add(out, p.text + i, next - i);
-        // Empty brackets stay as they are.
-        bool opens = depth <= keep && s.depth > keep;
-        if (opens && next < p.size && !strchr(")>]}", p.text[next])) nk_buf_text(out, "...");
-    }
-}
-
-// Where the last list of template arguments of the name opens, or its size when it does not end in one.
-static size_t last_list(struct piece p)
-{
-    struct scan s = {.text = p.text, .size = p.size};
-    size_t open = p.size;
-    if (!p.size || p.text[p.size - 1] != '>') return p.size;
-    for (size_t i = 0, next; i < p.size; i = next) {
-        int depth = s.depth;
-        next = step(&s, i);
-        if (!depth && s.depth && p.text[i] == '<') open = i;
-    }
-    return s.depth ? p.size : open;
-}
-
-// The next argument of a list, cut off *rest.
-static struct piece next_argument(struct piece *rest)
-{
-    struct scan s = {.text = rest->text, .size = rest->size};
-    size_t i = 0;
-    while (i < rest->size && (s.depth || rest->text[i] != ',')) i = step(&s, i);
-    if (i > rest->size) i = rest->size;
-    struct piece argument = trim(piece(rest->text, i));
-    size_t cut = i < rest->size ? i + 1 : i;
-    *rest = piece(rest->text + cut, rest->size - cut);
-    return argument;
-}
-
-// Adds what of the arguments fits: whole, with their own lists left out, or "...".
-static void add_arguments(struct piece list, size_t columns, struct nk_buf *line)
-{
-    struct nk_buf brief = {0};
-    nk_buf_text(line, "<");
-    for (bool first = true; list.size; first = false) {
-        struct piece argument = next_argument(&list);
-        size_t room = columns - line->size, frame = (first ? 0 : 2) + (list.size ? sizeof ", ...>" - 1 : 1);
-        struct piece fitting = argument;
-        for (int keep = NESTED; keep >= 0 && fitting.size + frame > room && !brief.failed; keep--) {
-            elide(argument, keep, &brief);
-            fitting = piece(brief.data, brief.size);
-        }
-        nk_buf_text(line, first ? "" : ", ");
-        if (brief.failed || fitting.size + frame > room) {
-            nk_buf_text(line, "...");
-            break;
-        }
-        nk_buf_add(line, fitting.text, fitting.size);
-    }
-    nk_buf_text(line, ">");
-    nk_buf_free(&brief);
-}
-
-// The end of a name that is too long even without arguments: without its first namespaces, at last cut.
-static void add_tail(struct piece head, size_t columns, struct nk_buf *line)
-{
-    size_t from = head.size > columns - 3 ? head.size - (columns - 3) : 0;
-    for (size_t i = from; i + 2 < head.size; i++)
-        if (!memcmp(head.text + i, "::", 2)) {
-            nk_buf_text(line, "...");
-            nk_buf_add(line, head.text + i, head.size - i);
-            return;
-        }
-    nk_buf_add(line, head.text, columns - 3);
-    nk_buf_text(line, "...");
-}
-
-static void shorten(struct piece p, size_t columns, struct nk_buf *line)
-{
-    const size_t least = sizeof "<...>" - 1;
-    size_t open = last_list(p);
-    bool list = open < p.size;
-    struct piece head = piece(p.text, open);
-    struct nk_buf brief = {0};
-    if (p.size <= columns) {
-        nk_buf_add(line, p.text, p.size);
-        return;
-    }
-    if (head.size + (list ? least : 0) > columns) {
-        elide(head, 0, &brief);
-        head = brief.failed ? piece(p.text, 0) : piece(brief.data, brief.size);
-    }
-    if (head.size + (list ? least : 0) > columns) {
-        add_tail(head, list ? columns - least : columns, line);
-        nk_buf_text(line, list ? "<...>" : "");
-    } else {
-        nk_buf_add(line, head.text, head.size);
-        if (list) add_arguments(piece(p.text + open + 1, p.size - open - 2), columns, line);
-    }
-    nk_buf_free(&brief);
-}
-
 void nk_demangle_short(const char *mangled, size_t columns, struct nk_buf *out)
 {
-    struct nk_buf line = {0}, names = {0};
+    struct nk_buf names = {0};
     char *text = whole(mangled);
-    struct piece shown = piece(mangled, strlen(mangled));
+    const char *shown = mangled;
     if (columns < NARROWEST) columns = NARROWEST;
     if (text)
-        shown = function_name(text);
+        shown = text;
     else if (outline(mangled, &names))
-        shown = piece(names.data, names.size);
-    shorten(shown, columns, &line);
-    if (line.failed) out->failed = true;
-    if (!line.failed) nk_buf_add(out, line.data, line.size);
-    nk_buf_free(&line);
+        shown = names.data;
+    // A name that is not C++'s has neither result nor parameters to drop.
+    if (shown == mangled && strlen(mangled) <= columns)
+        nk_buf_text(out, mangled);
+    else
+        nk_shorten(shown, columns, out);
     nk_buf_free(&names);
     free(text);
 }
