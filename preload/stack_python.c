@@ -120,70 +120,6 @@ static int only_count(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-// ---- the interpreter
-
-static struct {
-    bool ready;
-    unsigned long long adds; // so many objects had been loaded when it was looked for in vain
-    struct nk_python python;
-    uint64_t runtime;
-    uintptr_t of_thread, current, base; // base: of the object that holds of_thread
-} here;
-
-typedef void *(*thread_fn)(void);
-typedef const char *(*text_fn)(void);
-
-// PY_VERSION_HEX; of versions before 3.11, which do not tell it, with the marks of a final release.
-static uint32_t version_of(const struct found *found)
-{
-    unsigned long version = 0;
-    if (found->at[VERSION]) {
-        nk_memory_read((const void *)found->at[VERSION], &version, sizeof version);
-    } else if (found->at[GET_VERSION]) {
-        const char *text = ((text_fn)found->at[GET_VERSION])();
-        char *end = NULL;
-        unsigned long major = strtoul(text, &end, 10), minor = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
-        unsigned long patch = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
-        if (*end == ' ') version = (major & 255) << 24 | (minor & 255) << 16 | (patch & 255) << 8 | 0xf0;
-    }
-    return (uint32_t)version;
-}
-
-static bool take(const struct found *found)
-{
-    uint8_t table[NK_PYTHON_TABLE_SIZE];
-    struct nk_dso dso;
-    for (int i = 0; i < SYMBOLS; i++)
-        if (!found->at[i] && (i == RUNTIME || i == OF_THREAD || i >= CODE)) return false;
-    bool whole = nk_memory_read((const void *)found->at[RUNTIME], table, sizeof table) == sizeof table;
-    if (!nk_python_layout(&here.python.layout, version_of(found), whole ? table : NULL)) return false;
-    if (!nk_dso_find((const void *)found->at[OF_THREAD], &dso)) return false;
-    here.python.code_type = found->at[CODE];
-    here.python.text_type = found->at[TEXT];
-    here.python.bytes_type = found->at[BYTES];
-    here.runtime = found->at[RUNTIME];
-    here.of_thread = found->at[OF_THREAD];
-    here.current = found->at[CURRENT] ? found->at[CURRENT] : found->at[CURRENT_OLD];
-    here.base = dso.base;
-    return true;
-}
-
-// An embedded interpreter may come late, and may go: it is looked for again only when something was loaded since.
-static bool ready(void)
-{
-    struct nk_dso dso;
-    unsigned long long adds = 0;
-    if (here.ready && nk_dso_find((const void *)here.of_thread, &dso) && dso.base == here.base) return true;
-    here.ready = false;
-    dl_iterate_phdr(only_count, &adds);
-    if (adds == here.adds) return false;
-    struct found found = {0};
-    for (int i = 0; i < SYMBOLS; i++) found.hash[i] = hash_of(names[i]);
-    dl_iterate_phdr(visit, &found);
-    here.adds = found.adds;
-    return here.ready = take(&found);
-}
-
 // ---- memory: whole pages, each read once a stack
 
 enum { PAGE = 4096, SETS = 16, WAYS = 4 };
@@ -242,6 +178,70 @@ static void forget_pages(void)
     pages.piped = false;
 }
 
+// ---- the interpreter
+
+static struct {
+    bool ready;
+    unsigned long long adds; // so many objects had been loaded when it was looked for in vain
+    struct nk_python python;
+    uint64_t runtime;
+    uintptr_t of_thread, current, base; // base: of the object that holds of_thread
+} here;
+
+typedef void *(*thread_fn)(void);
+typedef const char *(*text_fn)(void);
+
+// PY_VERSION_HEX; of versions before 3.11, which do not tell it, with the marks of a final release.
+static uint32_t version_of(const struct found *found)
+{
+    unsigned long version = 0;
+    if (found->at[VERSION]) {
+        if (!read_memory(NULL, found->at[VERSION], &version, sizeof version)) return 0;
+    } else if (found->at[GET_VERSION]) {
+        const char *text = ((text_fn)found->at[GET_VERSION])();
+        char *end = NULL;
+        unsigned long major = strtoul(text, &end, 10), minor = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
+        unsigned long patch = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
+        if (*end == ' ') version = (major & 255) << 24 | (minor & 255) << 16 | (patch & 255) << 8 | 0xf0;
+    }
+    return (uint32_t)version;
+}
+
+static bool take(const struct found *found)
+{
+    uint8_t table[NK_PYTHON_TABLE_SIZE];
+    struct nk_dso dso;
+    for (int i = 0; i < SYMBOLS; i++)
+        if (!found->at[i] && (i == RUNTIME || i == OF_THREAD || i >= CODE)) return false;
+    bool whole = read_memory(NULL, found->at[RUNTIME], table, sizeof table);
+    if (!nk_python_layout(&here.python.layout, version_of(found), whole ? table : NULL)) return false;
+    if (!nk_dso_find((const void *)found->at[OF_THREAD], &dso)) return false;
+    here.python.code_type = found->at[CODE];
+    here.python.text_type = found->at[TEXT];
+    here.python.bytes_type = found->at[BYTES];
+    here.runtime = found->at[RUNTIME];
+    here.of_thread = found->at[OF_THREAD];
+    here.current = found->at[CURRENT] ? found->at[CURRENT] : found->at[CURRENT_OLD];
+    here.base = dso.base;
+    return true;
+}
+
+// An embedded interpreter may come late, and may go: it is looked for again only when something was loaded since.
+static bool ready(void)
+{
+    struct nk_dso dso;
+    unsigned long long adds = 0;
+    if (here.ready && nk_dso_find((const void *)here.of_thread, &dso) && dso.base == here.base) return true;
+    here.ready = false;
+    dl_iterate_phdr(only_count, &adds);
+    if (adds == here.adds) return false;
+    struct found found = {0};
+    for (int i = 0; i < SYMBOLS; i++) found.hash[i] = hash_of(names[i]);
+    dl_iterate_phdr(visit, &found);
+    here.adds = found.adds;
+    return here.ready = take(&found);
+}
+
 // ---- the stack
 
 // The thread state of this thread, or 0.
@@ -260,8 +260,7 @@ static uint64_t my_thread(const struct nk_python_memory *memory)
 size_t nk_python_stack(nk_python_frame_fn frame, void *self)
 {
     const struct nk_python_memory memory = {read_memory, NULL};
-    if (!ready()) return 0;
-    uint64_t thread = my_thread(&memory);
+    uint64_t thread = ready() ? my_thread(&memory) : 0;
     size_t count = thread ? nk_python_walk(&here.python, &memory, thread, frame, self) : 0;
     forget_pages();
     return count;
