@@ -90,7 +90,6 @@ static size_t value_of(const struct sim_range *range, int attribute, uintptr_t a
 
 API(cuPointerGetAttribute, void *, out, int, attribute, CUdeviceptr, address)
 {
-    NEED_CONTEXT(context);
     struct sim_range range;
     uint64_t value;
     if (!out || attribute < 1 || attribute >= P_LAST) return BAD_VALUE;
@@ -100,10 +99,10 @@ API(cuPointerGetAttribute, void *, out, int, attribute, CUdeviceptr, address)
     return size ? OK : BAD_VALUE;
 }
 
-// Unlike its relative it is content with any pointer: what there is nothing to say of is zero.
+// Unlike its relative it is content with any pointer: what there is nothing to say of is zero. Neither needs a current
+// context: PyTorch asks from threads that have none (its pin_memory thread).
 API(cuPointerGetAttributes, unsigned, count, const int *, attributes, void **, out, CUdeviceptr, address)
 {
-    NEED_CONTEXT(context);
     static const unsigned char sizes[P_LAST] = {
         [P_MEMORY_TYPE] = 4, [P_SYNC_MEMOPS] = 4, [P_IS_MANAGED] = 4,   [P_DEVICE_ORDINAL] = 4,
         [P_IPC_CAPABLE] = 4, [P_MAPPED] = 4,      [P_RDMA_CAPABLE] = 4, [P_ACCESS_FLAGS] = 4};
