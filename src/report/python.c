@@ -10,20 +10,13 @@
 enum { MOST_FRAMES = 4 };
 static const char arrow[] = "  <-  ";
 
-// Does the file lie in a folder "pythonX.Y" below a "lib" folder, which holds the standard library?
-static bool in_standard_library(const char *file)
-{
-    for (const char *at = file; (at = strstr(at, "/python3")); at++) {
-        const char *end = at + 8 + strspn(at + 8, ".0123456789t");
-        if (*end == '/' || !strncmp(end, ".zip/", 5)) return true;
-    }
-    return false;
-}
-
+// The standard library lies in PREFIX/lib/python3.11; a project may well lie in a folder named python3.
 static bool is_installed(const char *file)
 {
-    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || in_standard_library(file) ||
-           !strncmp(file, "<frozen ", 8);
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3."};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strstr(file, folders[i])) return true;
+    return !strncmp(file, "<frozen ", 8);
 }
 
 // What of `file` lies below the folder; NULL when it does not.
