@@ -1,0 +1,44 @@
+// box.h - one container being read: image by image, then into its library.
+//
+// A box needs nothing but the images that it is given, so they may come from a mapped file or pass by in a stream, and
+// several boxes may be read by several threads at once. One owner; nk_box_free gives everything back.
+#ifndef NK_SCAN_BOX_H
+#define NK_SCAN_BOX_H
+
+#include "image/unpack.h"
+#include "scan/model.h"
+
+// Containers with more images are listed, but the kernels in them are not compared: the largest one seen has 26.
+#define NK_BOX_IMAGES 4096u
+
+struct nk_box_body {
+    uint32_t kernel, image;
+    uint64_t size; // bytes of machine code; 0 where PTX does not tell
+};
+
+// Start from {0}; may be used again after nk_box_end, which keeps its memory.
+struct nk_box {
+    uint64_t offset;
+    uint32_t kind, flags;
+    struct nk_bytes section, member; // borrowed until nk_box_end
+    struct nk_image *images;
+    size_t image_count, image_room;
+    struct nk_box_body *bodies;
+    size_t body_count, body_room;
+    size_t *names; // offsets in `texts`
+    size_t name_count, name_room;
+    struct nk_buf texts;
+    struct nk_table by_name;
+    struct nk_unpacked memory;
+    bool unread, failed;
+};
+
+void nk_box_begin(struct nk_box *box, const struct nk_found *found);
+// Adds an image as its header, its first bytes (PTX) and, with `kernels`, its symbols show it.
+void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, bool kernels);
+// Adds the container to the library. Kernels are compared image by image: a body that is all but empty where another
+// image has a real one is hollow (see image/kernels.h).
+void nk_box_end(struct nk_box *box, struct nk_scan_library *library);
+void nk_box_free(struct nk_box *box);
+
+#endif

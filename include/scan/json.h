@@ -1,0 +1,12 @@
+// json.h - a scan as JSON, of the schema "nokernel-scan/1" (include/report/schema/nokernel-scan-1.json).
+//
+// Used by the command only: it needs jansson.
+#ifndef NK_SCAN_JSON_H
+#define NK_SCAN_JSON_H
+
+#include "scan/text.h"
+
+// Appends the document and a line end. Fails only as nk_buf does.
+void nk_scan_write_json(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show);
+
+#endif

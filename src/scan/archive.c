@@ -1,0 +1,337 @@
+// archive.c - the members of wheels, packages and archives, through libarchive, one after another.
+#define _GNU_SOURCE
+#include "scan/archive.h"
+#include "scan/members.h"
+#include "scan/read.h"
+#include "scan/stream.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BLOCK      (256u << 10)
+#define SMALL_FILE (1u << 20) // of what the small files say, not more is read
+#define PEEK       512u
+enum { DEEPEST = 4 }; // a tar in a package in a folder of packages in an archive
+
+// The archive that was asked for, with everything nested in it.
+struct outer {
+    struct nk_scan *scan;
+    const struct nk_scan_options *options;
+    const char *path;
+    uint64_t size, limit; // of the file; bytes that may come out of it
+    uint64_t out;
+    struct nk_scan_item found; // libraries, until the package is known
+    struct nk_members members;
+    struct archive *file; // the outermost, for the progress
+    bool stopped, encrypted;
+};
+
+// The member that is being read.
+struct member {
+    struct outer *outer;
+    struct archive *from;
+    char *name; // with the archives around it
+    uint8_t first[PEEK];
+    size_t peeked, given; // bytes in `first`; of these handed out
+    uint8_t *block;       // for an archive in it
+    bool failed;
+    struct nk_err err;
+};
+
+static void problem(struct outer *outer, const char *member, const char *text)
+{
+    struct nk_buf path = {0};
+    nk_buf_format(&path, "%s%s%s", outer->path, *member ? ": " : "", member);
+    nk_scan_problem_add(outer->scan, path.failed ? outer->path : path.data, text);
+    nk_buf_free(&path);
+}
+
+// libarchive's words, without the noise of its file names.
+static const char *words(struct archive *from)
+{
+    const char *text = archive_error_string(from);
+    return text ? text : "cannot be read";
+}
+
+// ---- bytes of a member
+
+static bool within_limit(struct outer *outer, uint64_t bytes)
+{
+    outer->out += bytes;
+    uint64_t filtered = (uint64_t)archive_filter_bytes(outer->file, 0);
+    if (outer->stopped || (outer->out <= outer->limit && filtered <= outer->limit)) return !outer->stopped;
+    char text[128];
+    snprintf(text, sizeof text, "more than %u times its own size comes out of it: it was left", NK_ARCHIVE_RATIO);
+    problem(outer, "", text);
+    outer->stopped = true;
+    return false;
+}
+
+// As nk_stream_read.
+static int64_t pull(void *user, void *into, size_t size, struct nk_err *err)
+{
+    struct member *m = user;
+    if (m->given < m->peeked) {
+        size_t n = m->peeked - m->given < size ? m->peeked - m->given : size;
+        memcpy(into, m->first + m->given, n);
+        m->given += n;
+        return (int64_t)n;
+    }
+    la_ssize_t got = m->failed || m->outer->stopped ? -1 : archive_read_data(m->from, into, size);
+    if (got < 0) {
+        m->failed = true;
+        return nk_fail(err, NK_ERR_BAD_INPUT, "%s", words(m->from));
+    }
+    const struct nk_scan_options *options = m->outer->options;
+    if (options->progress)
+        options->progress(options->user, m->name, (uint64_t)archive_filter_bytes(m->outer->file, -1), m->outer->size);
+    if (within_limit(m->outer, (uint64_t)got)) return got;
+    m->failed = true;
+    return nk_fail(err, NK_ERR_LIMIT, "it was left");
+}
+
+// All of the member, at most `limit` bytes. False when there are more, or on an error.
+static bool pull_all(struct member *m, struct nk_buf *whole, size_t limit)
+{
+    uint8_t *block = malloc(BLOCK);
+    int64_t got = block ? 1 : -1;
+    while (got > 0 && whole->size <= limit && !whole->failed)
+        if ((got = pull(m, block, BLOCK, &m->err)) > 0) nk_buf_add(whole, block, (size_t)got);
+    free(block);
+    return !got && !whole->failed;
+}
+
+// ---- what a member is
+
+static void add_library(struct member *m, struct nk_scan_library *library)
+{
+    struct outer *outer = m->outer;
+    if (library->box_count) {
+        nk_scan_item_add(outer->scan, &outer->found, library);
+    } else {
+        outer->scan->others++;
+        nk_scan_library_free(library);
+    }
+}
+
+// A stream that starts with bytes that were read already.
+struct after {
+    struct member *member;
+    const struct nk_buf *before;
+    size_t given;
+};
+
+static int64_t pull_after(void *user, void *into, size_t size, struct nk_err *err)
+{
+    struct after *after = user;
+    size_t left = after->before->size - after->given;
+    if (!left) return pull(after->member, into, size, err);
+    if (left > size) left = size;
+    memcpy(into, after->before->data + after->given, left);
+    after->given += left;
+    return (int64_t)left;
+}
+
+static void read_code(struct member *m, int64_t size)
+{
+    struct nk_err err = {0};
+    struct nk_buf whole = {0};
+    struct nk_scan_library *library = nk_scan_library_new(m->name);
+    bool kernels = m->outer->options->kernels;
+    int result = 0;
+    if (!library) {
+        m->outer->scan->failed = true;
+        return;
+    }
+    // Zip files that were written as a stream do not say how large a member is.
+    bool all = size <= NK_ARCHIVE_WHOLE && pull_all(m, &whole, NK_ARCHIVE_WHOLE);
+    struct after after = {m, &whole, 0};
+    if (all)
+        result = nk_scan_bytes(library, nk_bytes(whole.data, whole.size), kernels, &err);
+    else if (!m->failed && !whole.failed)
+        result = nk_scan_stream(library, pull_after, &after, kernels, &err);
+    if (m->failed && !m->outer->stopped)
+        problem(m->outer, m->name, words(m->from));
+    else if (result && !m->outer->stopped)
+        problem(m->outer, m->name, err.text);
+    nk_buf_free(&whole);
+    add_library(m, library);
+}
+
+static void read_members(struct outer *outer, struct archive *from, const char *prefix, int depth, bool asked);
+
+static la_ssize_t give(struct archive *inner, void *user, const void **block)
+{
+    struct member *m = user;
+    int64_t got = pull(m, m->block, BLOCK, &m->err);
+    *block = m->block;
+    if (got < 0) archive_set_error(inner, EIO, "%s", m->err.text);
+    return (la_ssize_t)got;
+}
+
+static struct archive *new_reader(bool seekable)
+{
+    struct archive *reader = archive_read_new();
+    if (!reader) return NULL;
+    archive_read_support_filter_all(reader);
+    archive_read_support_format_tar(reader);
+    archive_read_support_format_gnutar(reader);
+    archive_read_support_format_ar(reader);
+    archive_read_support_format_cpio(reader);
+    if (seekable) archive_read_support_format_zip_seekable(reader);
+    archive_read_support_format_zip_streamable(reader);
+    return reader;
+}
+
+static void read_nested(struct member *m, int depth)
+{
+    struct archive *inner = depth < DEEPEST ? new_reader(false) : NULL;
+    m->block = malloc(BLOCK);
+    if (!inner || !m->block)
+        problem(m->outer, m->name, inner ? "not enough memory" : "archives are nested too deep");
+    else if (archive_read_open(inner, m, NULL, give, NULL) != ARCHIVE_OK)
+        m->outer->scan->others++; // compressed, and no archive
+    else
+        read_members(m->outer, inner, m->name, depth + 1, false);
+    archive_read_free(inner);
+    free(m->block);
+}
+
+static void notice(struct member *m, const char *name)
+{
+    struct nk_buf text = {0};
+    if (pull_all(m, &text, SMALL_FILE)) nk_members_notice(&m->outer->members, name, nk_bytes(text.data, text.size));
+    nk_buf_free(&text);
+}
+
+// ---- members
+
+static void read_member(struct outer *outer, struct archive *from, struct archive_entry *entry, const char *name,
+                        char *shown, int depth)
+{
+    struct member m = {.outer = outer, .from = from, .name = shown};
+    int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+    if (archive_entry_is_data_encrypted(entry)) {
+        if (!outer->encrypted) problem(outer, shown, "is encrypted (and maybe other members are)");
+        outer->encrypted = true;
+        return;
+    }
+    int64_t got = 1;
+    while (m.peeked < PEEK && got > 0) {
+        size_t before = m.peeked;
+        m.peeked = m.given = 0; // so that pull reads on
+        got = pull(&m, m.first + before, PEEK - before, &m.err);
+        m.peeked = before + (got > 0 ? (size_t)got : 0);
+        m.given = m.peeked;
+    }
+    m.given = 0;
+    if (got < 0) {
+        if (!outer->stopped) problem(outer, shown, words(from));
+        return;
+    }
+    enum nk_scan_type type = nk_scan_type(nk_bytes(m.first, m.peeked));
+    if (nk_members_wanted(name))
+        notice(&m, name);
+    else if (type == NK_SCAN_CODE)
+        read_code(&m, size);
+    else if (type == NK_SCAN_ARCHIVE)
+        read_nested(&m, depth);
+    else
+        outer->scan->others++;
+}
+
+// What is left of a member. A zip file is skipped by seeking; elsewhere it has to be decoded, which counts.
+static void skip(struct outer *outer, struct archive *from)
+{
+    const void *block;
+    size_t size;
+    la_int64_t offset;
+    if ((archive_format(from) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP) return;
+    while (archive_read_data_block(from, &block, &size, &offset) == ARCHIVE_OK)
+        if (!within_limit(outer, size)) return;
+}
+
+static void read_entry(struct outer *outer, struct archive *from, struct archive_entry *entry, const char *prefix,
+                       int depth)
+{
+    const char *name = archive_entry_pathname_utf8(entry);
+    if (!name) name = archive_entry_pathname(entry);
+    if (!name) name = "(a name that cannot be read)";
+    // Members of `ar` may come without a type.
+    if (archive_entry_filetype(entry) != AE_IFREG && archive_entry_filetype(entry) != 0) return;
+    if (archive_entry_hardlink(entry)) {
+        outer->scan->links++;
+        return;
+    }
+    struct nk_buf shown = {0};
+    nk_buf_format(&shown, "%s%s%s", prefix, *prefix ? "/" : "", strncmp(name, "./", 2) ? name : name + 2);
+    if (shown.failed)
+        outer->scan->failed = true;
+    else
+        read_member(outer, from, entry, name, shown.data, depth);
+    nk_buf_free(&shown);
+    if (!outer->stopped) skip(outer, from);
+}
+
+static void read_members(struct outer *outer, struct archive *from, const char *prefix, int depth, bool asked)
+{
+    struct archive_entry *entry;
+    int result;
+    bool any = false, told = false; // a problem of the member before is the reason for what follows
+    while (!outer->stopped && (result = archive_read_next_header(from, &entry)) != ARCHIVE_EOF) {
+        if (result == ARCHIVE_RETRY) continue;
+        if (result < ARCHIVE_WARN) {
+            // A compressed file that is no archive was not expected to be one, unless somebody said so.
+            bool none = !any && (archive_format(from) & ARCHIVE_FORMAT_BASE_MASK) == 0;
+            if (none && !asked)
+                outer->scan->others++;
+            else if (!told)
+                problem(outer, prefix, words(from));
+            return;
+        }
+        any = true;
+        size_t before = outer->scan->problem_count;
+        read_entry(outer, from, entry, prefix, depth);
+        told = outer->scan->problem_count > before;
+    }
+}
+
+// The item that all libraries of the archive belong to.
+static void hand_over(struct outer *outer)
+{
+    struct nk_package package;
+    nk_members_package(&outer->members, &package);
+    struct nk_scan_item *item = outer->found.count ? nk_scan_item_get(outer->scan, outer->path, &package) : NULL;
+    for (size_t i = 0; i < outer->found.count; i++) {
+        outer->found.libraries[i]->package = package;
+        nk_scan_item_add(outer->scan, item, outer->found.libraries[i]);
+    }
+    free(outer->found.libraries);
+    nk_members_free(&outer->members);
+}
+
+void nk_scan_archive(struct nk_scan *scan, const char *path, bool asked, const struct nk_scan_options *options)
+{
+    struct stat st = {0};
+    struct outer outer = {.scan = scan, .options = options, .path = path, .file = new_reader(true)};
+    if (!outer.file) {
+        scan->failed = true;
+        return;
+    }
+    stat(path, &st);
+    outer.size = (uint64_t)st.st_size;
+    outer.limit = outer.size * NK_ARCHIVE_RATIO + NK_ARCHIVE_FREE;
+    if (archive_read_open_filename(outer.file, path, BLOCK) == ARCHIVE_OK)
+        read_members(&outer, outer.file, "", 0, asked);
+    else if (asked)
+        problem(&outer, "", words(outer.file));
+    else
+        scan->others++;
+    hand_over(&outer);
+    archive_read_free(outer.file);
+}

@@ -1,0 +1,149 @@
+// model.c - what a scan found: making, growing and giving back.
+#define _GNU_SOURCE
+#include "scan/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *nk_scan_grow(void *array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room) return array;
+    size_t more = *room ? *room * 2 : 8;
+    void *grown = reallocarray(array, more, size);
+    if (grown) *room = more;
+    return grown;
+}
+
+// ---- a library
+
+const char *nk_scan_text(const struct nk_scan_library *library, size_t text)
+{
+    return text && text < library->texts.size ? library->texts.data + text : "";
+}
+
+size_t nk_scan_add_text(struct nk_scan_library *library, struct nk_bytes text)
+{
+    if (!text.size) return 0;
+    if (!library->texts.size) nk_buf_fill(&library->texts, 0, 1);
+    size_t at = library->texts.size;
+    nk_buf_add(&library->texts, text.data, text.size);
+    nk_buf_fill(&library->texts, 0, 1);
+    if (library->texts.failed) {
+        library->failed = true;
+        return 0;
+    }
+    return at;
+}
+
+struct nk_scan_library *nk_scan_library_new(const char *path)
+{
+    struct nk_scan_library *library = calloc(1, sizeof *library);
+    if (library && !(library->path = strdup(path))) {
+        free(library);
+        library = NULL;
+    }
+    return library;
+}
+
+void nk_scan_library_free(struct nk_scan_library *library)
+{
+    if (!library) return;
+    free(library->path);
+    free(library->boxes);
+    free(library->images);
+    free(library->kernels);
+    free(library->shapes);
+    free(library->shape_images);
+    free(library->holds);
+    nk_buf_free(&library->texts);
+    nk_table_free(&library->by_shape);
+    free(library);
+}
+
+// ---- items
+
+static bool same_package(const struct nk_package *a, const struct nk_package *b)
+{
+    return !strcmp(a->name, b->name) && !strcmp(a->version, b->version);
+}
+
+struct nk_scan_item *nk_scan_item_get(struct nk_scan *scan, const char *path, const struct nk_package *package)
+{
+    // What comes one after another mostly belongs together: look from the end.
+    for (size_t i = scan->count; i-- > 0;)
+        if (!strcmp(scan->items[i]->path, path) && same_package(&scan->items[i]->package, package))
+            return scan->items[i];
+    struct nk_scan_item **items = nk_scan_grow(scan->items, scan->count, &scan->room, sizeof *items);
+    struct nk_scan_item *item = items ? calloc(1, sizeof *item) : NULL;
+    if (items) scan->items = items;
+    if (!item || !(item->path = strdup(path))) {
+        free(item);
+        scan->failed = true;
+        return NULL;
+    }
+    item->package = *package;
+    return scan->items[scan->count++] = item;
+}
+
+void nk_scan_item_add(struct nk_scan *scan, struct nk_scan_item *item, struct nk_scan_library *library)
+{
+    struct nk_scan_library **libraries =
+        item ? nk_scan_grow(item->libraries, item->count, &item->room, sizeof(struct nk_scan_library *)) : NULL;
+    if (!libraries) {
+        scan->failed = true;
+        nk_scan_library_free(library);
+        return;
+    }
+    item->libraries = libraries;
+    item->libraries[item->count++] = library;
+}
+
+static char *one_line(const char *text)
+{
+    char *copy = strdup(text);
+    for (char *c = copy; c && *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return copy;
+}
+
+void nk_scan_problem_add(struct nk_scan *scan, const char *path, const char *text)
+{
+    struct nk_scan_problem *more = nk_scan_grow(scan->problems, scan->problem_count, &scan->problem_room, sizeof *more);
+    if (!more) {
+        scan->failed = true;
+        return;
+    }
+    scan->problems = more;
+    // The sentences of lower rooms begin with the path where they know it.
+    size_t size = strlen(path);
+    if (!strncmp(text, path, size) && !strncmp(text + size, ": ", 2)) text += size + 2;
+    struct nk_scan_problem problem = {one_line(path), one_line(text)};
+    if (!problem.path || !problem.text) {
+        free(problem.path);
+        free(problem.text);
+        scan->failed = true;
+        return;
+    }
+    scan->problems[scan->problem_count++] = problem;
+}
+
+static void item_free(struct nk_scan_item *item)
+{
+    for (size_t i = 0; i < item->count; i++) nk_scan_library_free(item->libraries[i]);
+    free(item->libraries);
+    free(item->path);
+    free(item);
+}
+
+void nk_scan_free(struct nk_scan *scan)
+{
+    for (size_t i = 0; i < scan->count; i++) item_free(scan->items[i]);
+    for (size_t i = 0; i < scan->problem_count; i++) {
+        free(scan->problems[i].path);
+        free(scan->problems[i].text);
+    }
+    free(scan->items);
+    free(scan->problems);
+    nk_table_free(&scan->seen);
+    *scan = (struct nk_scan){0};
+}

@@ -1,0 +1,312 @@
+// stream.c - device code in a file that passes by once: a window over it, containers found by their key, images read
+// one by one as soon as they are whole.
+#include "scan/stream.h"
+#include "image/elf.h"
+#include "image/fatbin.h"
+#include "scan/box.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP        (1u << 20)
+#define RETAIN      (2u << 20) // bytes behind that stay: section names are found there
+#define TABLE_LIMIT (4u << 20) // bytes of section headers that are kept
+
+struct window {
+    nk_stream_read read;
+    void *user;
+    struct nk_err *err;
+    uint8_t *data;
+    size_t size, capacity;
+    uint64_t base; // where data[0] lies in the file
+    bool ended, failed;
+    // Section headers, copied when they pass.
+    uint64_t table_at;
+    size_t table_size;
+    uint8_t *table;
+};
+
+// ---- the window
+
+static void save_table(struct window *w, size_t bytes)
+{
+    uint64_t start = w->base > w->table_at ? w->base : w->table_at;
+    uint64_t end = w->base + bytes, table_end = w->table_at + w->table_size;
+    if (end > table_end) end = table_end;
+    if (w->table && start < end)
+        memcpy(w->table + (start - w->table_at), w->data + (start - w->base), (size_t)(end - start));
+}
+
+static void drop(struct window *w, size_t bytes)
+{
+    save_table(w, bytes);
+    memmove(w->data, w->data + bytes, w->size - bytes);
+    w->size -= bytes;
+    w->base += bytes;
+}
+
+static bool fail(struct window *w, const char *sentence)
+{
+    nk_fail(w->err, NK_ERR_MEMORY, "%s", sentence);
+    w->failed = w->ended = true;
+    return false;
+}
+
+static bool make_room(struct window *w, size_t wanted)
+{
+    if (wanted <= w->capacity) return true;
+    uint8_t *more = realloc(w->data, wanted);
+    if (!more) return fail(w, "not enough memory for an image in it");
+    w->data = more;
+    w->capacity = wanted;
+    return true;
+}
+
+// Makes the bytes [at, at + size) available; false when the file ends before, or cannot be read.
+static bool ensure(struct window *w, uint64_t at, uint64_t size)
+{
+    uint64_t end = at - w->base + size;
+    if (end <= w->size) return true;
+    if (w->ended) return false;
+    size_t behind = (size_t)(at - w->base) < w->size ? (size_t)(at - w->base) : w->size;
+    if (behind > RETAIN + STEP) {
+        drop(w, behind - RETAIN);
+        end = at - w->base + size;
+    }
+    if (!make_room(w, (size_t)end + STEP)) return false;
+    while (w->size < end && !w->ended) {
+        int64_t got = w->read(w->user, w->data + w->size, w->capacity - w->size, w->err);
+        if (got < 0) w->failed = true;
+        if (got <= 0)
+            w->ended = true;
+        else
+            w->size += (size_t)got;
+    }
+    return w->size >= end;
+}
+
+// A view of what is there from `at` on.
+static struct nk_bytes from(const struct window *w, uint64_t at)
+{
+    return nk_bytes(w->data + (at - w->base), w->size - (size_t)(at - w->base));
+}
+
+// ---- containers
+
+struct pass {
+    struct window w;
+    struct nk_scan_library *library;
+    struct nk_box box;
+    bool kernels;
+};
+
+// Reads the entry at `at` of a container. The 16 bytes before it, which were read already, become the header of a
+// container of its own, so that the one reader of containers serves here too.
+static bool read_entry(struct pass *pass, uint64_t at, uint64_t size)
+{
+    uint8_t saved[NK_FATBIN_HEADER];
+    struct window *w = &pass->w;
+    uint8_t *header = w->data + (at - NK_FATBIN_HEADER - w->base);
+    struct nk_fatbin walk;
+    struct nk_entry_view entry;
+    memcpy(saved, header, sizeof saved);
+    memcpy(header, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE);
+    for (int i = 0; i < 8; i++) header[8 + i] = (uint8_t)(size >> 8 * i);
+    int result = nk_fatbin_begin(&walk, nk_bytes(header, (size_t)size + NK_FATBIN_HEADER), NULL) ? -1 : 1;
+    while (result == 1 && (result = nk_fatbin_next(&walk, &entry, NULL)) == 1)
+        nk_box_image(&pass->box, &entry, pass->kernels);
+    memcpy(header, saved, sizeof saved);
+    return !result;
+}
+
+// Bytes of the entry at `at`, at most `left`; 0 when its header lies.
+static uint64_t entry_size(struct window *w, uint64_t at, uint64_t left)
+{
+    uint32_t header;
+    uint64_t stored;
+    if (!ensure(w, at, 16) || !nk_bytes_u32(from(w, at), 4, &header) || !nk_bytes_u64(from(w, at), 8, &stored))
+        return 0;
+    return header >= 64 && stored <= NK_STREAM_IMAGE && header + stored <= left ? header + stored : 0;
+}
+
+// Returns where the search goes on.
+static uint64_t read_container(struct pass *pass, uint64_t at)
+{
+    uint64_t claimed;
+    struct window *w = &pass->w;
+    nk_box_begin(&pass->box, &(struct nk_found){.offset = at, .kind = NK_FOUND_CONTAINER});
+    uint64_t next = at + NK_FATBIN_HEADER;
+    bool good = ensure(w, at, NK_FATBIN_HEADER) && nk_bytes_u64(from(w, at), 8, &claimed) && claimed < UINT64_MAX / 2;
+    for (uint64_t end = good ? next + claimed : 0; good && next < end && !pass->box.failed;) {
+        uint64_t size = entry_size(w, next, end - next);
+        // The 16 bytes before an entry have to be there as well: read_entry needs them.
+        good = size && ensure(w, next - NK_FATBIN_HEADER, size + NK_FATBIN_HEADER) && read_entry(pass, next, size);
+        if (good) next += size;
+    }
+    if (!good) pass->box.flags |= NK_FOUND_DAMAGED;
+    nk_box_end(&pass->box, pass->library);
+    return next;
+}
+
+static uint64_t read_cubin(struct pass *pass, uint64_t at)
+{
+    struct window *w = &pass->w;
+    struct nk_fatbin walk;
+    struct nk_entry_view entry;
+    uint64_t extent = 64, before = 0;
+    while (extent > before && extent <= NK_STREAM_IMAGE && ensure(w, at, extent)) {
+        before = extent;
+        extent = nk_elf_extent(from(w, at));
+    }
+    bool whole = extent && extent <= NK_STREAM_IMAGE && ensure(w, at, extent);
+    nk_box_begin(&pass->box, &(struct nk_found){.offset = at, .kind = NK_FOUND_CUBIN});
+    if (whole && !nk_fatbin_begin(&walk, nk_bytes(from(w, at).data, (size_t)extent), NULL) &&
+        nk_fatbin_next(&walk, &entry, NULL) == 1)
+        nk_box_image(&pass->box, &entry, pass->kernels);
+    else
+        pass->box.flags |= NK_FOUND_DAMAGED;
+    nk_box_end(&pass->box, pass->library);
+    return at + (whole ? extent : 1);
+}
+
+// ---- the search
+
+static uint64_t next_cubin(struct nk_bytes view, uint64_t start)
+{
+    static const char ident[] = "\177ELF\2\1\1";
+    uint16_t machine;
+    for (int64_t hit; (hit = nk_bytes_find(view, start, ident, sizeof ident - 1)) >= 0; start = (uint64_t)hit + 1)
+        if (nk_bytes_u16(view, (uint64_t)hit + 18, &machine) && machine == NK_EM_CUDA) return (uint64_t)hit;
+    return view.size;
+}
+
+// Searches one stretch of the window: [at, to) plus the few bytes that a sign at its end needs. Returns where to go on.
+static uint64_t search(struct pass *pass, uint64_t at, uint64_t to)
+{
+    struct nk_bytes view = from(&pass->w, at);
+    if (view.size > to - at + 32) view.size = (size_t)(to - at) + 32;
+    int64_t key = nk_bytes_find(view, 0, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE);
+    uint64_t container = key < 0 ? view.size : (uint64_t)key, cubin = next_cubin(view, 0);
+    if (container >= to - at && cubin >= to - at) return to;
+    return container <= cubin ? read_container(pass, at + container) : read_cubin(pass, at + cubin);
+}
+
+static void search_all(struct pass *pass, uint64_t at)
+{
+    struct window *w = &pass->w;
+    for (;;) {
+        ensure(w, at, STEP); // false at the end of the file
+        uint64_t end = w->base + w->size;
+        if (at >= end || pass->library->failed) return;
+        // The last bytes wait for what follows, unless nothing does.
+        uint64_t to = w->ended ? end : end - 32;
+        at = search(pass, at, to > at ? to : end);
+    }
+}
+
+// ---- sections
+
+static void learn_table(struct window *w, struct nk_elf *elf)
+{
+    uint16_t size, count;
+    uint64_t at;
+    if (!ensure(w, 0, 64) || !nk_bytes_starts(from(w, 0), "\177ELF\2\1", 6)) return;
+    if (nk_elf_open(elf, nk_bytes(w->data, 64), NULL) || elf->machine == NK_EM_CUDA) return;
+    if (!nk_bytes_u64(from(w, 0), 40, &at) || !nk_bytes_u16(from(w, 0), 58, &size) ||
+        !nk_bytes_u16(from(w, 0), 60, &count) || size != 64 || !count || !at)
+        return;
+    w->table_at = at;
+    w->table_size = (size_t)size * count <= TABLE_LIMIT ? (size_t)size * count : 0;
+    w->table = calloc(1, w->table_size ? w->table_size : 1);
+}
+
+// The name of the section around `offset`; empty when there is none or its name has passed by.
+static struct nk_bytes section_at(const struct window *w, struct nk_bytes names, uint64_t offset, bool *found)
+{
+    struct nk_bytes table = nk_bytes(w->table, w->table_size), name = {0};
+    *found = false;
+    for (uint64_t at = 0; at + 64 <= table.size; at += 64) {
+        uint32_t name_at = 0, type = 0;
+        uint64_t start = 0, size = 0;
+        nk_bytes_u32(table, at, &name_at);
+        nk_bytes_u32(table, at + 4, &type);
+        nk_bytes_u64(table, at + 24, &start);
+        nk_bytes_u64(table, at + 32, &size);
+        if (type == NK_SHT_NOBITS || !type || offset < start || offset - start >= size) continue;
+        *found = nk_bytes_string(names, name_at, &name);
+        break;
+    }
+    return name;
+}
+
+static struct nk_bytes section_names(const struct window *w, uint16_t index)
+{
+    uint64_t start = 0, size = 0;
+    struct nk_bytes table = nk_bytes(w->table, w->table_size), names = {0};
+    if (nk_bytes_u64(table, 64ull * index + 24, &start) && nk_bytes_u64(table, 64ull * index + 32, &size) &&
+        start >= w->base)
+        nk_bytes_part(nk_bytes(w->data, w->size), start - w->base, size, &names);
+    return names;
+}
+
+// Input of the device linker was read as if it were loadable: its kernels count no more.
+static void forget_kernels(struct nk_scan_library *library, struct nk_scan_box *box)
+{
+    for (size_t i = box->first_kernel; i < box->first_kernel + box->kernels; i++) {
+        library->shapes[library->kernels[i].shape].kernels--;
+        library->kernels[i].name = 0;
+    }
+    box->kernels = 0;
+    box->unread = false;
+}
+
+static void drop_forgotten(struct nk_scan_library *library)
+{
+    size_t kept = 0;
+    for (size_t b = 0; b < library->box_count; b++) {
+        struct nk_scan_box *box = &library->boxes[b];
+        size_t first = kept;
+        for (size_t i = 0; i < box->kernels; i++) library->kernels[kept++] = library->kernels[box->first_kernel + i];
+        box->first_kernel = first;
+    }
+    library->kernel_count = kept;
+}
+
+static void name_sections(struct pass *pass, uint16_t index)
+{
+    struct window *w = &pass->w;
+    struct nk_scan_library *library = pass->library;
+    save_table(w, w->size);
+    struct nk_bytes names = section_names(w, index);
+    for (size_t i = 0; i < library->box_count; i++) {
+        struct nk_scan_box *box = &library->boxes[i];
+        bool found;
+        struct nk_bytes name = section_at(w, names, box->offset, &found);
+        if (nk_bytes_equal(name, nk_bytes("__nv_relfatbin", 14))) {
+            box->flags |= NK_FOUND_RELOCATABLE;
+            forget_kernels(library, box);
+        } else if (!nk_bytes_equal(name, nk_bytes(".nv_fatbin", 10)) && names.size) {
+            box->flags |= NK_FOUND_OUTSIDE;
+        }
+        if (found) box->section = nk_scan_add_text(library, name);
+    }
+    drop_forgotten(library);
+}
+
+int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *user, bool kernels, struct nk_err *err)
+{
+    struct pass pass = {.w = {.read = read, .user = user, .err = err}, .library = library, .kernels = kernels};
+    struct nk_elf elf;
+    uint16_t index = 0;
+    library->kernels_read = kernels;
+    learn_table(&pass.w, &elf);
+    if (pass.w.table) nk_bytes_u16(from(&pass.w, 0), 62, &index);
+    search_all(&pass, 0);
+    if (pass.w.table) name_sections(&pass, index);
+    library->size = pass.w.base + pass.w.size;
+    free(pass.w.table);
+    free(pass.w.data);
+    nk_box_free(&pass.box);
+    if (pass.w.failed) return -1;
+    return library->failed ? nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is in it") : 0;
+}

@@ -1,0 +1,225 @@
+// text.c - a scan as text for people.
+#include "scan/text.h"
+#include "base/demangle.h"
+#include "image/kernels.h"
+#include "scan/words.h"
+#include "verdict/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 80, INDENT = 4, LABEL = 10 };
+
+// A row: label, then words wrapped at COLUMNS. Takes the text of `body` and empties it.
+static void row(struct nk_buf *out, const char *label, struct nk_buf *body)
+{
+    size_t column = INDENT + LABEL;
+    nk_buf_format(out, "%*s%-*s", INDENT, "", LABEL - 1, label);
+    if (strlen(label) >= LABEL) column = INDENT + strlen(label);
+    for (char *rest = body->data, *end; rest && *rest; rest = end) {
+        while (*rest == ' ') rest++;
+        end = rest + strcspn(rest, " ");
+        size_t size = (size_t)(end - rest);
+        if (column + size + 1 > COLUMNS && column > INDENT + LABEL) {
+            nk_buf_text(out, "\n");
+            nk_buf_fill(out, ' ', INDENT + LABEL - 1);
+            column = INDENT + LABEL - 1;
+        }
+        nk_buf_text(out, " ");
+        nk_buf_add(out, rest, size);
+        column += size + 1;
+    }
+    nk_buf_text(out, "\n");
+    nk_buf_free(body);
+}
+
+// ---- what it has
+
+static void row_archs(struct nk_buf *out, const char *label, const struct nk_scan_sum *sum, uint16_t kind,
+                      const char *none)
+{
+    struct nk_buf body = {0};
+    nk_scan_archs(&body, sum, kind, false);
+    if (!body.size && !none) return;
+    if (!body.size) nk_buf_text(&body, none);
+    row(out, label, &body);
+}
+
+static void row_containers(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_scan_sum *sum)
+{
+    struct nk_buf body = {0};
+    if (sum->containers) nk_scan_count(&body, sum->containers, "container", "containers");
+    if (sum->bare) {
+        if (body.size) nk_buf_text(&body, ", ");
+        nk_scan_count(&body, sum->bare, "image without container", "images without container");
+    }
+    if (sum->codecs[0] + sum->codecs[1] + sum->codecs[2] + sum->codecs[3]) nk_buf_text(&body, ", ");
+    nk_scan_codecs(&body, sum);
+    const struct {
+        uint64_t count;
+        const char *words;
+    } notes[] = {{sum->empty, "without an image"},
+                 {sum->without_kernels, "without a kernel"},
+                 {sum->damaged, "damaged"},
+                 {sum->unread, "whose kernels could not be read"},
+                 {sum->concatenated, "concatenated images"},
+                 {sum->debug, "debug images"}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        if (!notes[i].count) continue;
+        nk_buf_text(&body, "; ");
+        nk_scan_number(&body, notes[i].count);
+        nk_buf_format(&body, " %s", notes[i].words);
+    }
+    if (sum->outside) {
+        nk_buf_text(&body, "; ");
+        nk_scan_number(&body, sum->outside);
+        nk_buf_text(&body, " outside .nv_fatbin: ");
+        nk_scan_sections(&body, library);
+    }
+    row(out, "holds", &body);
+}
+
+static void row_kernels(struct nk_buf *out, const struct nk_scan_sum *sum)
+{
+    struct nk_buf body = {0};
+    nk_scan_number(&body, sum->kernels);
+    if (sum->names < sum->kernels) {
+        nk_buf_text(&body, ", of ");
+        nk_scan_count(&body, sum->names, "name", "names");
+    }
+    row(out, "kernels", &body);
+}
+
+// Input of the device linker, and PTX that says something else than its header.
+static void rows_odd(struct nk_buf *out, const struct nk_scan_sum *sum)
+{
+    struct nk_buf body = {0};
+    if (sum->relocatable) {
+        nk_scan_count(&body, sum->relocatable, "container", "containers");
+        nk_buf_text(&body, " to link: ");
+        nk_scan_archs(&body, sum, NK_KIND_CUBIN, true);
+        nk_buf_text(&body, " ");
+        nk_scan_archs(&body, sum, NK_KIND_PTX, true);
+        nk_scan_archs(&body, sum, NK_KIND_LTO, true);
+        row(out, "linkable", &body);
+    }
+    for (size_t i = 0; i < sum->arch_count; i++) {
+        const struct nk_scan_arch *arch = &sum->archs[i];
+        if (!arch->lied) continue;
+        nk_scan_number(&body, arch->lied);
+        nk_buf_text(&body, " PTX images say ");
+        nk_scan_arch_text(&body, arch, false);
+        nk_buf_text(&body, " in their text and something else in their header");
+        row(out, "but", &body);
+    }
+}
+
+static void row_hollow(struct nk_buf *out, const struct nk_scan_sum *sum)
+{
+    struct nk_buf body = {0};
+    for (size_t i = 0; i < sum->arch_count; i++) {
+        if (!sum->archs[i].hollow) continue;
+        if (body.size) nk_buf_text(&body, ", ");
+        nk_scan_arch_text(&body, &sum->archs[i], false);
+        nk_buf_text(&body, " ");
+        nk_scan_number(&body, sum->archs[i].hollow);
+    }
+    if (body.size) row(out, "empty on", &body);
+}
+
+// ---- names of kernels
+
+static void name_line(struct nk_buf *out, const char *what, const char *name)
+{
+    nk_buf_format(out, "%*s%-8s", INDENT + 4, "", what);
+    nk_demangle(name, out);
+    nk_buf_text(out, "\n");
+}
+
+// For a GPU: the kernels that do not run natively.
+static void names_for(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_target *gpu)
+{
+    enum nk_runs *runs = calloc(library->shape_count + 1, sizeof *runs);
+    for (size_t i = 0; runs && i < library->shape_count; i++) runs[i] = nk_scan_judge_shape(library, i, gpu).runs;
+    for (size_t i = 0; runs && i < library->kernel_count; i++) {
+        const struct nk_scan_kernel *kernel = &library->kernels[i];
+        if (runs[kernel->shape] != NK_RUNS_NATIVE)
+            name_line(out, nk_runs_word(runs[kernel->shape]), nk_scan_text(library, kernel->name));
+    }
+    if (!runs) out->failed = true;
+    free(runs);
+}
+
+// Without one: all of them, under the images that hold them.
+static void names_by_shape(struct nk_buf *out, const struct nk_scan_library *library)
+{
+    for (size_t s = 0; s < library->shape_count; s++) {
+        const struct nk_scan_shape *shape = &library->shapes[s];
+        struct nk_image held[64];
+        struct nk_buf body = {0};
+        size_t count = 0;
+        for (size_t i = shape->first; i < shape->first + shape->images && count < 64; i++)
+            if (library->holds[i] == NK_KERNEL_PRESENT) held[count++] = library->shape_images[i];
+        if (!shape->kernels) continue;
+        nk_arch_list_text(held, count, &body);
+        row(out, "with", &body);
+        for (size_t i = 0; i < library->kernel_count; i++)
+            if (library->kernels[i].shape == s) name_line(out, "", nk_scan_text(library, library->kernels[i].name));
+    }
+}
+
+// ---- the whole
+
+static void row_gpu(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_scan_gpu *gpu,
+                    const struct nk_scan_show *show)
+{
+    struct nk_scan_counts counts;
+    struct nk_buf body = {0};
+    enum nk_scan_word word = nk_scan_judge(library, &gpu->target, &counts);
+    nk_buf_format(&body, "%s: ", nk_scan_word(word));
+    nk_scan_detail(&body, word, &counts);
+    row(out, gpu->text, &body);
+    if (show->names) names_for(out, library, &gpu->target);
+}
+
+static void write_library(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_scan_show *show)
+{
+    struct nk_scan_sum sum;
+    nk_scan_sum(library, &sum);
+    nk_buf_text(out, "  ");
+    nk_scan_shown(out, library->path, show->full_paths);
+    nk_buf_text(out, "\n");
+    row_archs(out, "SASS", &sum, NK_KIND_CUBIN, "none");
+    row_archs(out, "PTX", &sum, NK_KIND_PTX, "none");
+    row_archs(out, "PTX", &sum, NK_KIND_PTX_LINK, NULL);
+    row_archs(out, "LTO", &sum, NK_KIND_LTO, NULL);
+    row_archs(out, "unknown", &sum, NK_KIND_UNKNOWN, NULL);
+    row_containers(out, library, &sum);
+    rows_odd(out, &sum);
+    if (library->kernels_read) row_kernels(out, &sum);
+    row_hollow(out, &sum);
+    for (size_t i = 0; i < show->gpus->count; i++) row_gpu(out, library, &show->gpus->gpu[i], show);
+    if (show->names && !show->gpus->count) names_by_shape(out, library);
+    if (sum.failed) out->failed = true;
+    nk_scan_sum_free(&sum);
+}
+
+static void write_item(struct nk_buf *out, const struct nk_scan_item *item, const struct nk_scan_show *show)
+{
+    if (out->size) nk_buf_text(out, "\n");
+    nk_scan_title(out, item, show->full_paths);
+    if (*item->package.name) {
+        nk_buf_text(out, "   ");
+        nk_scan_shown(out, item->path, show->full_paths);
+    }
+    nk_buf_text(out, "\n");
+    for (size_t i = 0; i < item->count; i++) write_library(out, item->libraries[i], show);
+}
+
+void nk_scan_write_text(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show)
+{
+    for (size_t i = 0; i < scan->count; i++) write_item(out, scan->items[i], show);
+    if (out->size && scan->others) nk_buf_text(out, "\n");
+    if (scan->others || !scan->count) nk_scan_count(out, scan->others, "other file", "other files");
+    if (scan->others || !scan->count) nk_buf_text(out, " without GPU code\n");
+}

@@ -1,0 +1,158 @@
+// words.c - words that several formats of a scan share.
+#include "scan/words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void nk_scan_number(struct nk_buf *out, uint64_t number)
+{
+    char digits[24];
+    int size = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    for (int i = 0; i < size; i++) {
+        if (i && (size - i) % 3 == 0) nk_buf_text(out, ",");
+        nk_buf_add(out, digits + i, 1);
+    }
+}
+
+void nk_scan_count(struct nk_buf *out, uint64_t number, const char *one, const char *many)
+{
+    nk_scan_number(out, number);
+    nk_buf_format(out, " %s", number == 1 ? one : many);
+}
+
+void nk_scan_shown(struct nk_buf *out, const char *path, bool full)
+{
+    const char *home = getenv("HOME");
+    size_t size = home ? strlen(home) : 0;
+    if (!full && size > 1 && !strncmp(path, home, size) && (path[size] == '/' || !path[size])) {
+        nk_buf_text(out, "~");
+        path += size;
+    }
+    // A file name may hold anything.
+    for (; *path; path++) nk_buf_add(out, (unsigned char)*path < ' ' || *path == 127 ? "?" : path, 1);
+}
+
+void nk_scan_title(struct nk_buf *out, const struct nk_scan_item *item, bool full)
+{
+    if (!*item->package.name)
+        nk_scan_shown(out, item->path, full);
+    else
+        nk_buf_format(out, "%s%s%s", item->package.name, *item->package.version ? " " : "", item->package.version);
+}
+
+static bool in_list(const struct nk_scan_arch *arch, uint16_t kind, bool relocatable)
+{
+    return arch->kind == kind && (arch->where == NK_SCAN_RELOCATABLE) == relocatable;
+}
+
+// Images of the same target, wherever they lie, and only the first time that it is met.
+static uint64_t images_of(const struct nk_scan_sum *sum, size_t which, bool relocatable)
+{
+    const struct nk_scan_arch *arch = &sum->archs[which];
+    uint64_t images = 0;
+    for (size_t i = 0; i < sum->arch_count; i++) {
+        const struct nk_scan_arch *other = &sum->archs[i];
+        bool same = in_list(other, arch->kind, relocatable) && other->arch == arch->arch &&
+                    other->suffix == arch->suffix && other->isa_major == arch->isa_major &&
+                    other->isa_minor == arch->isa_minor;
+        if (same && i < which) return 0;
+        if (same) images += other->images;
+    }
+    return images;
+}
+
+void nk_scan_archs(struct nk_buf *out, const struct nk_scan_sum *sum, uint16_t kind, bool relocatable)
+{
+    uint64_t most = 0;
+    bool any = false;
+    for (size_t i = 0; i < sum->arch_count; i++)
+        if (in_list(&sum->archs[i], kind, relocatable) && images_of(sum, i, relocatable) > most)
+            most = images_of(sum, i, relocatable);
+    for (size_t i = 0; i < sum->arch_count; i++) {
+        uint64_t images = in_list(&sum->archs[i], kind, relocatable) ? images_of(sum, i, relocatable) : 0;
+        if (!images) continue;
+        if (any) nk_buf_text(out, " ");
+        nk_scan_arch_text(out, &sum->archs[i], true);
+        if (images < most) nk_buf_format(out, "(%" PRIu64 ")", images);
+        any = true;
+    }
+}
+
+void nk_scan_codecs(struct nk_buf *out, const struct nk_scan_sum *sum)
+{
+    static const char *const names[] = {"stored", "lz4", "zstd", "a codec that is not known"};
+    bool any = false;
+    for (int i = 0; i < 4; i++) {
+        if (!sum->codecs[i]) continue;
+        nk_buf_format(out, "%s%s", any ? ", " : "", names[i]);
+        any = true;
+    }
+}
+
+static void part(struct nk_buf *out, uint64_t some, uint64_t all)
+{
+    if (some == all) {
+        nk_buf_text(out, all == 1 ? "the " : "all ");
+    } else {
+        nk_scan_number(out, some);
+        nk_buf_text(out, " of ");
+    }
+    if (all == 1 && some == 1)
+        nk_buf_text(out, "only kernel");
+    else
+        nk_scan_count(out, all, "kernel", "kernels");
+}
+
+void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_scan_counts *c)
+{
+    uint64_t all = c->native + c->jit + c->hollow + c->none + c->unknown;
+    const char *why = nk_reason_sentence(c->reason);
+    if (!all) {
+        nk_buf_text(out, word == NK_SCAN_EMPTY ? "no kernel in it" : "its images could not be read");
+        return;
+    }
+    switch (word) {
+    case NK_SCAN_PARTLY:
+    case NK_SCAN_NONE:
+        part(out, c->none, all);
+        nk_buf_format(out, " without an image: %s", why);
+        // A library that picks its kernels by GPU has one copy a GPU, each in a container of its own.
+        if (!c->names_none) nk_buf_text(out, " (but a kernel of the same name in another container runs)");
+        break;
+    case NK_SCAN_JIT:
+        part(out, c->jit, all);
+        nk_buf_text(out, " compiled from PTX at the first use");
+        break;
+    case NK_SCAN_UNKNOWN:
+        part(out, c->unknown, all);
+        nk_buf_format(out, ": %s", c->unknown ? why : "an image of another container could not be read");
+        break;
+    case NK_SCAN_HOLLOW:
+        part(out, c->hollow, all);
+        nk_buf_text(out, " present but empty");
+        return;
+    default:
+        part(out, c->native, all);
+    }
+    if (!c->hollow) return;
+    nk_buf_text(out, "; ");
+    nk_scan_number(out, c->hollow);
+    nk_buf_text(out, " present but empty");
+}
+
+void nk_scan_sections(struct nk_buf *out, const struct nk_scan_library *library)
+{
+    const char *before[16] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < library->box_count && count < 16; i++) {
+        const struct nk_scan_box *box = &library->boxes[i];
+        const char *name = nk_scan_text(library, box->section);
+        bool known = !(box->flags & NK_FOUND_OUTSIDE) || !*name;
+        for (size_t k = 0; k < count; k++) known |= !strcmp(before[k], name);
+        if (known) continue;
+        nk_buf_format(out, "%s%s", count ? " " : "", name);
+        before[count++] = name;
+    }
+}

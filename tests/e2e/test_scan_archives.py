@@ -1,0 +1,228 @@
+"""`nokernel scan` on wheels, packages and archives: read member by member, unpacked nowhere, in bounded memory."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+import zstandard
+
+from conftest import COMMAND, command
+from fixtures import images
+from scanning import archs, libraries, only, scan, shared
+
+K = ["_Z3k_aPf", "_Z3k_bPf"]
+PACK = {
+    "tar": lambda data: data,
+    "tar.gz": gzip.compress,
+    "tar.bz2": bz2.compress,
+    "tar.xz": lzma.compress,
+    "tar.zst": lambda data: zstandard.ZstdCompressor().compress(data),
+}
+
+
+@pytest.fixture(scope="session")
+def library(store):
+    return shared(store, nv_fatbin=[images.container(store, ["80", "ptx80"], K)],
+                  rodata=[images.container(store, ["75"], K[:1])], relfatbin=[images.container(store, ["90"], K)])
+
+
+def tar(*members):
+    """The bytes of a tar file of (name, bytes)."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def wheel(path, library, *more):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("made/__init__.py", "x = 1\n" * 1000)
+        archive.write(library, "made/lib/libmade.so")
+        for name, data in more:
+            archive.writestr(name, data)
+        archive.writestr("made-1.2.dist-info/METADATA", "Metadata-Version: 2.1\nName: made\nVersion: 1.2\n\nwords\n")
+    return path
+
+
+def what(library):
+    """All that is said about a library but where it lies."""
+    return {k: v for k, v in library.items() if k != "path"}
+
+
+def test_a_wheel_says_the_same_as_its_unpacked_library_and_which_package_it_is(library, tmp_path):
+    path = wheel(tmp_path / "made-1.2-py3-none-any.whl", library)
+    out = scan("--gpu", "all", "--kernels", path)
+    (item,) = out["items"]
+    assert (item["package"], item["version"], item["source"]) == ("made", "1.2", "pip")
+    assert item["libraries"][0]["path"] == "made/lib/libmade.so"
+    assert what(only(out)) == what(only(scan("--gpu", "all", "--kernels", library)))
+    assert out["other_files"] == 1
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_tar_files_are_read_with_every_compression(library, tmp_path, kind):
+    path = tmp_path / f"made.{kind}"
+    path.write_bytes(PACK[kind](tar(("x/libmade.so", library.read_bytes()), ("x/notes", b"none"))))
+    assert what(only(scan(path))) == what(only(scan(library)))
+
+
+def test_a_conda_package_is_named_by_its_index(library, tmp_path):
+    index = json.dumps({"name": "libmade", "version": "3.4"}).encode()
+    path = tmp_path / "libmade-3.4-0.conda"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata.json", "{}")
+        archive.writestr("pkg-libmade.tar.zst", PACK["tar.zst"](tar(("lib/libmade.so", library.read_bytes()))))
+        archive.writestr("info-libmade.tar.zst", PACK["tar.zst"](tar(("info/index.json", index))))
+    (item,) = scan(path)["items"]
+    assert (item["package"], item["version"], item["source"]) == ("libmade", "3.4", "conda")
+    assert what(item["libraries"][0]) == what(only(scan(library)))
+
+
+def test_an_old_conda_package_is_named_too(library, tmp_path):
+    index = json.dumps({"name": "libmade", "version": "3.4"}).encode()
+    path = tmp_path / "libmade-3.4-0.tar.bz2"
+    path.write_bytes(bz2.compress(tar(("info/index.json", index), ("lib/libmade.so", library.read_bytes()))))
+    (item,) = scan(path)["items"]
+    assert (item["package"], item["version"]) == ("libmade", "3.4")
+
+
+def test_a_debian_package_is_named_by_its_control_file(library, tmp_path):
+    control = b"Package: libmade1\nVersion: 5.6-1\nArchitecture: amd64\n"
+    parts = {"debian-binary": b"2.0\n", "control.tar.xz": lzma.compress(tar(("./control", control))),
+             "data.tar.xz": lzma.compress(tar(("./usr/lib/libmade.so.1", library.read_bytes())))}
+    for name, data in parts.items():
+        (tmp_path / name).write_bytes(data)
+    path = tmp_path / "libmade1.deb"
+    subprocess.run(["ar", "rc", path, *parts], cwd=tmp_path, check=True)
+    (item,) = scan(path)["items"]
+    assert (item["package"], item["version"], item["source"]) == ("libmade1", "5.6-1", "deb")
+    assert item["libraries"][0]["path"].endswith("usr/lib/libmade.so.1")
+
+
+def test_wheels_in_a_folder_are_items_of_their_own(library, tmp_path):
+    wheel(tmp_path / "made-1.2-py3-none-any.whl", library)
+    (tmp_path / "libmade.so").write_bytes(library.read_bytes())
+    assert len(scan(tmp_path)["items"]) == 2
+
+
+def test_the_cuda_version_of_torch_is_taken_from_its_version_file(library, tmp_path):
+    path = tmp_path / "torch.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(library, "torch/lib/libmade.so")
+        archive.writestr("torch/version.py", "__version__ = '2.1.2+cu121'\ncuda: Optional[str] = '12.1'\n")
+        archive.writestr("torch-2.1.2.dist-info/METADATA", "Name: torch\nVersion: 2.1.2\n\n")
+    assert scan(path)["items"][0]["version"] == "2.1.2+cu121"
+
+
+# ---- large members
+
+
+@pytest.fixture(scope="session")
+def large(store):
+    """A library of 400 MB: containers at both ends and zeros between them."""
+    zeros = store.make("1", "zeros", lambda path: path.write_bytes(bytes(400 << 20)))
+    first, last = images.container(store, ["80", "ptx80"], K), images.container(store, ["75"], K)
+    bare = images.image(store, "90", K)
+    return shared(store, nv_fatbin=[first] * 3, data=[last, zeros, bare, last],
+                  relfatbin=[images.container(store, ["90"], K)])
+
+
+def test_a_member_larger_than_memory_should_be_says_the_same_as_the_file_on_disk(large, tmp_path):
+    path = tmp_path / "large.tar.zst"
+    subprocess.run(["tar", "-C", large.parent, "-cf", tmp_path / "large.tar", large.name], check=True)
+    path.write_bytes(PACK["tar.zst"]((tmp_path / "large.tar").read_bytes()))
+    (tmp_path / "large.tar").unlink()
+    ours, theirs = only(scan("--gpu", "all", path)), only(scan("--gpu", "all", large))
+    assert what(ours) == what(theirs)
+    assert archs(ours["outside"]) == {"sm_75": 2, "sm_90": 1}
+
+
+def test_memory_stays_below_300_mb_however_large_a_member_is(large, tmp_path):
+    path = tmp_path / "large.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.write(large, "large.so")
+    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    done = subprocess.run([sys.executable, "-c", code, COMMAND, "scan", path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 300_000, f"{done.stdout} KB"
+
+
+# ---- what cannot be read
+
+
+def test_a_cut_archive_is_named_and_what_came_before_the_cut_is_read(library, tmp_path):
+    path = tmp_path / "cut.tar"
+    data = tar(("libmade.so", library.read_bytes()), ("b.so", library.read_bytes()))
+    path.write_bytes(data[: len(library.read_bytes()) + 512 + 512 + 2048])
+    out = scan(path, code=3)
+    assert "libmade.so" in libraries(out)
+    assert [p["path"] for p in out["problems"]] == [f"{path}: b.so"]
+
+
+def test_a_cut_wheel_is_named(library, tmp_path):
+    path = wheel(tmp_path / "whole.whl", library)
+    cut = tmp_path / "cut.whl"
+    cut.write_bytes(path.read_bytes()[:-400])
+    out = scan(cut, path, code=3)
+    assert len(out["problems"]) >= 1 and str(cut) in out["problems"][0]["path"]
+    assert "made/lib/libmade.so" in libraries(out)
+
+
+def test_an_encrypted_member_is_named(library, tmp_path):
+    # Only the flag is set: that is what tells a reader that the bytes are of no use.
+    path = wheel(tmp_path / "made.whl", library)
+    data = bytearray(path.read_bytes())
+    for sign, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        where = -1
+        while (where := data.find(sign, where + 1)) >= 0:
+            data[where + at] |= 1
+    path.write_bytes(data)
+    out = scan(path, code=3)
+    assert len(out["problems"]) == 1, out["problems"]
+    assert "encrypted" in out["problems"][0]["text"]
+
+
+def test_a_bomb_is_left_and_the_rest_is_read(library, tmp_path):
+    bomb = tmp_path / "bomb.tar.zst"
+    packer = zstandard.ZstdCompressor(level=1).compressobj()
+    info = tarfile.TarInfo("zeros.so")
+    info.size = 3 << 30
+    with open(bomb, "wb") as out:
+        out.write(packer.compress(info.tobuf() + b"\177ELF\2\1\1" + bytes((1 << 20) - 7)))
+        for _ in range(3 * 1024):
+            out.write(packer.compress(bytes(1 << 20)))
+        out.write(packer.flush())
+    out = scan(bomb, library, code=3)
+    assert "times its own size" in out["problems"][0]["text"]
+    assert len(libraries(out)) == 1
+
+
+def test_a_damaged_member_is_named_and_the_next_is_read(library, tmp_path):
+    path = wheel(tmp_path / "made.whl", library, ("made/z.so", library.read_bytes()))
+    data = bytearray(path.read_bytes())
+    at = data.find(b"made/lib/libmade.so") + 200
+    data[at : at + 64] = os.urandom(64)
+    path.write_bytes(data)
+    out = scan(path, code=3)
+    assert "made/z.so" in libraries(out)
+    assert "libmade.so" in out["problems"][0]["path"]
+
+
+def test_nothing_is_left_in_the_folder_of_temporary_files(library, tmp_path):
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    path = wheel(tmp_path / "made.whl", library)
+    command("scan", path, env={**os.environ, "TMPDIR": str(temporary)})
+    assert list(temporary.iterdir()) == []
