@@ -23,6 +23,7 @@ APP = ROOT / "tests" / "e2e" / "apps" / "python_stack.py"
 WANTED = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t"]
 ASK = "import ctypes, sys; print('.'.join(map(str, sys.version_info[:3])), hasattr(sys, '_is_gil_enabled') and not sys._is_gil_enabled())"
 MOST_FRAMES = 128
+pytestmark = pytest.mark.sanitized
 
 
 @functools.cache
@@ -42,6 +43,13 @@ def interpreters():
 def series(release):
     """"3.13t" of "3.13.0t"."""
     return re.sub(r"(\d+\.\d+)\.\d+", r"\1", release)
+
+
+def shared_library(path):
+    """(the shared library of an interpreter, its prefix); (None, prefix) when it has none."""
+    text = "import sys, sysconfig as s; print(s.get_config_var('LIBDIR') + '/' + s.get_config_var('INSTSONAME'), sys.base_prefix)"
+    library, prefix = subprocess.run([path, "-c", text], capture_output=True, text=True, check=True).stdout.split()
+    return library if ".so" in library and os.path.exists(library) else None, prefix
 
 
 @pytest.fixture
@@ -162,3 +170,15 @@ def test_a_sandbox_that_forbids_reading_memory_by_call_takes_no_line_away(run, m
     forbids = programs.linked(store, "libforbids.so", [programs.compiled(store, "forbids_reads.c")], [], shared=True)
     out = run(sys.executable, script("print(outer())"), misfit, before=[forbids])
     assert [s["line"] for s in claims.one_failure(out.report)["python_stack"]] == [5, 11, 12]
+
+
+def test_an_embedded_interpreter_that_comes_late_and_goes_is_found_and_forgotten(run, misfit, store):
+    program = programs.linked(store, "embeds_python", [programs.compiled(store, "embeds_python.c")], ["-ldl"])
+    found = [pair for pair in map(shared_library, interpreters().values()) if pair[0]]
+    for library, prefix in found:
+        out = run(program, misfit, library, env={"PYTHONHOME": prefix})
+        assert out.lines == ["1: 209", "2: 209", "3: 209", "4: 209"]
+        frames = {kernel: [(line, name) for _, line, name in stack] for kernel, stack in reported(out.report).items()}
+        assert frames == {"k000001": [], "k000002": [(2, "f"), (4, "<module>")], "k000003": [], "k000004": []}, library
+    if not found:
+        warnings.warn("no interpreter on this machine has a shared library: embedding was not tested")
