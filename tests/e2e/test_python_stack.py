@@ -172,6 +172,15 @@ def test_a_sandbox_that_forbids_reading_memory_by_call_takes_no_line_away(run, m
     assert [s["line"] for s in claims.one_failure(out.report)["python_stack"]] == [5, 11, 12]
 
 
+@pytest.mark.parametrize("release", interpreters())
+def test_a_failure_in_an_inner_interpreter_never_shows_the_outer_ones_stack(run, misfit, release):
+    """Before 3.12 nobody can say which stack is in use when the lock is released: then there is none."""
+    out = run(interpreters()[release], APP.with_name("python_inside.py"), misfit)
+    found = {kernel: [(line, name) for _, line, name in stack] for kernel, stack in reported(out.report).items()}
+    inner = [(6, "inside"), (7, "<module>")]
+    assert found == {"k000001": inner if tuple(map(int, series(release).rstrip("t").split("."))) >= (3, 12) else [], "k000002": inner}
+
+
 def test_an_embedded_interpreter_that_comes_late_and_goes_is_found_and_forgotten(run, misfit, store):
     program = programs.linked(store, "embeds_python", [programs.compiled(store, "embeds_python.c")], ["-ldl"])
     found = [pair for pair in map(shared_library, interpreters().values()) if pair[0]]
