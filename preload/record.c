@@ -166,6 +166,8 @@ static void add_driver(int cuda)
         .loading = (uint32_t)nk_core.loading,
         .jit = (is_one("CUDA_FORCE_PTX_JIT") ? 1u : 0) | (is_one("CUDA_DISABLE_PTX_JIT") ? 2u : 0),
     };
+    nk_core.cuda = cuda;
+    nk_core.jit = (int)driver.jit;
     nk_writer_add(&nk_core.writer, NK_REC_DRIVER, &driver, sizeof driver, NULL, 0);
 }
 
@@ -285,6 +287,7 @@ void nk_record_gpu(CUdevice device)
     if (!nk_enter(&saved)) return;
     if (!(nk_core.gpus >> device & 1)) {
         nk_core.gpus |= 1ull << device;
+        nk_core.sm[device] = (int)gpu.sm;
         gpu.name = nk_core_text(name);
         nk_writer_add(&nk_core.writer, NK_REC_GPU, &gpu, sizeof gpu, NULL, 0);
     }
@@ -304,13 +307,8 @@ bool nk_core_eager(void)
     int saved, mode = 0, cuda = 0;
     if (nk_core.loading) return nk_core.loading == NK_LOADING_EAGER;
     nk_real.cuDriverGetVersion(&cuda);
-    if (nk_real.cuModuleGetLoadingMode(&mode) != NK_CUDA_SUCCESS) {
-        // The driver reads the variable; without it, LAZY is the default on Linux since CUDA 12.2 (CUDA C++ Programming
-        // Guide, "Lazy Loading").
-        const char *wanted = getenv("CUDA_MODULE_LOADING");
-        bool lazy = wanted && *wanted ? !strcmp(wanted, "LAZY") : cuda >= 12020;
-        mode = lazy ? NK_LOADING_LAZY : NK_LOADING_EAGER;
-    }
+    // A driver older than 11.7 cannot load lazily, and runtimes that cannot ask load everything (measured on 12.4).
+    if (nk_real.cuModuleGetLoadingMode(&mode) != NK_CUDA_SUCCESS) mode = NK_LOADING_EAGER;
     if (!nk_enter(&saved)) return mode == NK_LOADING_EAGER;
     if (!nk_core.loading) {
         nk_core.loading = mode;
