@@ -55,7 +55,6 @@ def test_a_driver_that_lacks_a_newer_function_is_used_as_it_is(run, program, ver
 
 @pytest.mark.parametrize("version", ["11.8", "12.4"])
 def test_a_driver_without_all_that_we_could_do_without_still_has_its_failure_named(run, program, version):
-    lacks = "cuModuleGetLoadingMode,cuFuncGetName,cuKernelGetName,cuStreamIsCapturing,cuStreamQuery," \
-            "cuThreadExchangeStreamCaptureMode"
+    lacks = "cuFuncGetName,cuKernelGetName,cuStreamIsCapturing,cuStreamQuery,cuThreadExchangeStreamCaptureMode"
     out = run(program("launches", version, GOOD, BAD), "a", "b", env={"SIM_LACKS": lacks})
     assert [f["kernel"] for f in out.report["failures"]] == ["_Z3k_bPf"]
