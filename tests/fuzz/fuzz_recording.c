@@ -19,24 +19,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 // Size of the fixed part of a record type.
 static size_t head_of(uint8_t type)
 {
-    static const size_t sizes[] = {[NK_REC_STRING] = sizeof(struct nk_rec_string),
-                                   [NK_REC_PROCESS] = sizeof(struct nk_rec_process),
-                                   [NK_REC_DRIVER] = sizeof(struct nk_rec_driver),
-                                   [NK_REC_GPU] = sizeof(struct nk_rec_gpu),
-                                   [NK_REC_LIBRARY] = sizeof(struct nk_rec_library),
-                                   [NK_REC_PACKAGE] = sizeof(struct nk_rec_package),
-                                   [NK_REC_CONTAINER] = sizeof(struct nk_rec_container),
-                                   [NK_REC_LOAD] = sizeof(struct nk_rec_load),
-                                   [NK_REC_KERNEL] = sizeof(struct nk_rec_kernel),
-                                   [NK_REC_HOLDS] = sizeof(struct nk_rec_holds),
-                                   [NK_REC_NAMES] = sizeof(struct nk_rec_names),
-                                   [NK_REC_FAILURE] = sizeof(struct nk_rec_failure),
-                                   [NK_REC_STACK] = sizeof(struct nk_rec_stack),
-                                   [NK_REC_SURFACED] = sizeof(struct nk_rec_surfaced),
-                                   [NK_REC_COUNTERS] = sizeof(struct nk_rec_counters),
-                                   [NK_REC_EXIT] = sizeof(struct nk_rec_exit),
-                                   [NK_REC_NOTE] = sizeof(struct nk_rec_note),
-                                   [NK_REC_PYTHON] = sizeof(struct nk_rec_python)};
+    static const size_t sizes[] = {
+        [NK_REC_STRING] = sizeof(struct nk_rec_string),       [NK_REC_PROCESS] = sizeof(struct nk_rec_process),
+        [NK_REC_DRIVER] = sizeof(struct nk_rec_driver),       [NK_REC_GPU] = sizeof(struct nk_rec_gpu),
+        [NK_REC_LIBRARY] = sizeof(struct nk_rec_library),     [NK_REC_PACKAGE] = sizeof(struct nk_rec_package),
+        [NK_REC_CONTAINER] = sizeof(struct nk_rec_container), [NK_REC_LOAD] = sizeof(struct nk_rec_load),
+        [NK_REC_KERNEL] = sizeof(struct nk_rec_kernel),       [NK_REC_HOLDS] = sizeof(struct nk_rec_holds),
+        [NK_REC_NAMES] = sizeof(struct nk_rec_names),         [NK_REC_FAILURE] = sizeof(struct nk_rec_failure),
+        [NK_REC_STACK] = sizeof(struct nk_rec_stack),         [NK_REC_SURFACED] = sizeof(struct nk_rec_surfaced),
+        [NK_REC_COUNTERS] = sizeof(struct nk_rec_counters),   [NK_REC_EXIT] = sizeof(struct nk_rec_exit),
+        [NK_REC_NOTE] = sizeof(struct nk_rec_note),           [NK_REC_PYTHON] = sizeof(struct nk_rec_python)};
     return type < sizeof sizes / sizeof *sizes ? sizes[type] : 8;
 }
 
