@@ -4,9 +4,17 @@
 #ifndef NK_SCAN_JSON_H
 #define NK_SCAN_JSON_H
 
+#include "scan/gate.h"
 #include "scan/text.h"
 
 // Appends the document and a line end. Fails only as nk_buf does.
-void nk_scan_write_json(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show);
+void nk_scan_write_json(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show,
+                        const struct nk_scan_findings *findings);
+// The findings as SARIF 2.1.0, for code scanning services.
+void nk_scan_write_sarif(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show,
+                         const struct nk_scan_findings *findings);
+// The findings as JUnit XML: a suite an item, a case a library and GPU (and one for what is expected).
+void nk_scan_write_junit(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show,
+                         const struct nk_scan_findings *findings);
 
 #endif

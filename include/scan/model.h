@@ -59,7 +59,8 @@ struct nk_scan_library {
 };
 
 struct nk_scan_item {
-    char *path; // what was asked for
+    char *path;   // what was asked for
+    bool archive; // its libraries are members of it
     struct nk_package package;
     struct nk_scan_library **libraries;
     size_t count, room;

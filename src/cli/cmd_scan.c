@@ -1,9 +1,12 @@
 // cmd_scan.c - `nokernel scan`: what files, archives and installations can run on, without GPU or toolkit.
 #define _GNU_SOURCE
 #include "cli/command.h"
+#include "scan/diff.h"
+#include "scan/gate.h"
 #include "scan/json.h"
 #include "scan/text.h"
 #include "scan/walk.h"
+#include "scan/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +19,32 @@ const struct nk_command nk_cmd_scan = {
     .name = "scan",
     .summary = "what a file, a wheel or an installation can run on, without GPU or toolkit",
     .help = "Usage: nokernel scan [OPTIONS] FILE|ARCHIVE|FOLDER ...\n"
+            "       nokernel scan [OPTIONS] --diff OLD NEW\n"
             "\n"
             "Lists the GPU code in libraries, programs, .o, .a, .fatbin, .cubin and PTX files, in\n"
             "wheels, conda and Debian packages, zip and tar files, and in folders of all these; and\n"
             "says for each GPU which kernels would run.\n"
             "\n"
-            "Options\n"
+            "What to look at, beside files\n"
+            "  --python EXE          every package that this Python imports from\n"
+            "  --pid N               every file that the running process N has mapped\n"
+            "  --diff                architectures and kernels that NEW gained and lost against OLD\n"
+            "\n"
+            "What to ask\n"
             "  --gpu SM[@DRIVER],..  GPUs to say a verdict about: sm_120, 12.0@13.0, sm_89@535, all\n"
             "                        (behind @ a CUDA version or the number of a driver)\n"
             "  --kernels             name the kernels: with --gpu those that do not run natively\n"
             "  --quick               read only headers: no kernels, no verdicts\n"
-            "  --json                as JSON (schema nokernel-scan/1)\n"
+            "  --fail-on RULE,..     end with status 4 if with one of the GPUs a library is: none,\n"
+            "                        partly (or none), hollow, jit, unknown (see Verdicts)\n"
+            "  --expect SM[+ptx],..  end with status 4 unless every kernel has these images:\n"
+            "                        sm_75,sm_80,sm_90+ptx\n"
+            "\n"
+            "How to say it\n"
+            "  --json                as JSON (schema nokernel-scan/1, with --diff nokernel-scan-diff/1)\n"
             "  --markdown, --csv     as a table, one row a library and GPU\n"
+            "  --sarif, --junit      what breaks --fail-on or --expect (SARIF 2.1.0, JUnit XML);\n"
+            "                        without either, as with --fail-on partly,unknown\n"
             "  --paths full          do not replace the home directory by ~\n"
             "  --help                this text\n"
             "\n"
@@ -35,26 +52,62 @@ const struct nk_command nk_cmd_scan = {
             "not run), hollow (present, but their bodies are empty), none, unknown, empty (no kernel).\n"
             "\n"
             "Exit status: 0 scanned, whatever was found; 1 the output could not be written; 2 wrong\n"
-            "usage; 3 something could not be read (named on stderr; the rest was scanned).\n",
+            "usage; 3 something could not be read (named on stderr; the rest was scanned); 4 something\n"
+            "breaks --fail-on or --expect (also when something else could not be read).\n",
     .main = scan_main,
 };
 
+enum { EXIT_GATE = 4 };
+
 struct words {
-    bool kernels, quick, json, markdown, csv;
-    const char *gpu, *paths;
+    bool kernels, quick, diff, json, markdown, csv, sarif, junit;
+    const char *gpu, *paths, *fail_on, *expect, *python, *pid;
 };
 
-static int check(const struct words *w, struct nk_scan_gpus *gpus)
+struct asked {
+    struct words w;
+    struct nk_scan_gpus gpus;
+    struct nk_scan_gate gate;
+    struct nk_scan_show show;
+};
+
+static int parse(struct asked *a)
 {
     struct nk_err err = {0};
-    if (w->json + w->markdown + w->csv > 1)
-        return nk_cli_fail(NK_EXIT_USAGE, "scan: --json, --markdown and --csv exclude each other");
-    if (w->quick && (w->gpu || w->kernels))
-        return nk_cli_fail(NK_EXIT_USAGE, "scan: --quick reads no kernels, so --gpu and --kernels have no answer");
+    const struct words *w = &a->w;
+    if (w->gpu && nk_scan_gpus_parse(w->gpu, &a->gpus, &err))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --gpu %s", err.text);
+    if (w->fail_on && nk_scan_gate_fail_on(w->fail_on, &a->gate, &err))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --fail-on %s", err.text);
+    if (w->expect && nk_scan_gate_expect(w->expect, &a->gate, &err))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --expect %s", err.text);
+    if ((w->sarif || w->junit) && !w->fail_on && !w->expect)
+        a->gate.fail_on = 1u << NK_RULE_NONE | 1u << NK_RULE_PARTLY | 1u << NK_RULE_UNKNOWN;
+    a->show = (struct nk_scan_show){.gpus = &a->gpus, .names = w->kernels, .full_paths = !strcmp(w->paths, "full")};
+    return NK_EXIT_OK;
+}
+
+static int check(struct asked *a, int operands)
+{
+    const struct words *w = &a->w;
+    bool gate = w->fail_on || w->expect;
+    if (w->json + w->markdown + w->csv + w->sarif + w->junit > 1)
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: only one of --json, --markdown, --csv, --sarif and --junit");
+    if (w->quick && (w->gpu || w->kernels || gate || w->diff))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --quick reads no kernels, which --gpu, --kernels, --fail-on, "
+                                          "--expect and --diff are about");
     if (strcmp(w->paths, "short") && strcmp(w->paths, "full"))
         return nk_cli_fail(NK_EXIT_USAGE, "scan: --paths %s: short or full was expected", w->paths);
-    if (w->gpu && nk_scan_gpus_parse(w->gpu, gpus, &err)) return nk_cli_fail(NK_EXIT_USAGE, "scan: --gpu %s", err.text);
-    return NK_EXIT_OK;
+    if (w->fail_on && !w->gpu) return nk_cli_fail(NK_EXIT_USAGE, "scan: --fail-on needs --gpu");
+    if ((w->sarif || w->junit) && !w->gpu && !w->expect)
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --sarif and --junit need --gpu or --expect");
+    if (w->diff && (operands != 2 || w->python || w->pid))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --diff compares two: OLD NEW");
+    if (w->diff && (gate || w->markdown || w->csv || w->sarif || w->junit))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --diff goes with --json, --gpu, --kernels and --paths only");
+    if (!operands && !w->python && !w->pid)
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: a file or a folder was expected; nokernel scan --help");
+    return parse(a);
 }
 
 // Problems to stderr, one a line.
@@ -62,45 +115,92 @@ static int tell_problems(const struct nk_scan *scan)
 {
     for (size_t i = 0; i < scan->problem_count; i++)
         nk_cli_fail(NK_EXIT_INPUT, "%s: %s", scan->problems[i].path, scan->problems[i].text);
+    if (scan->failed) return nk_cli_fail(NK_EXIT_INPUT, "not enough memory: something is missing in the answer");
     return scan->problem_count ? NK_EXIT_INPUT : NK_EXIT_OK;
 }
 
-static int write_out(const struct nk_scan *scan, const struct words *w, const struct nk_scan_gpus *gpus)
+// What breaks a rule, below the text.
+static void write_findings(struct nk_buf *out, const struct asked *a, const struct nk_scan_findings *findings)
 {
-    struct nk_scan_show show = {.gpus = gpus, .names = w->kernels, .full_paths = !strcmp(w->paths, "full")};
-    struct nk_buf out = {0};
-    if (w->json)
-        nk_scan_write_json(&out, scan, &show);
-    else if (w->markdown)
-        nk_scan_write_markdown(&out, scan, &show);
-    else if (w->csv)
-        nk_scan_write_csv(&out, scan, &show);
-    else
-        nk_scan_write_text(&out, scan, &show);
-    int code = out.failed ? nk_cli_fail(NK_EXIT_OUTPUT, "not enough memory for the output")
-                          : nk_cli_write(STDOUT_FILENO, &out);
-    nk_buf_free(&out);
+    if (!findings->count) return;
+    nk_buf_format(out, "\nFAILED  %s%s%s%s%s\n", a->w.fail_on ? "--fail-on " : "", a->w.fail_on ? a->w.fail_on : "",
+                  a->w.fail_on && a->w.expect ? " " : "", a->w.expect ? "--expect " : "",
+                  a->w.expect ? a->w.expect : "");
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct nk_scan_finding *f = &findings->finding[i];
+        nk_buf_text(out, "  ");
+        nk_scan_shown(out, f->library->path, a->show.full_paths);
+        nk_buf_format(out, ": %s%s%s\n", f->gpu ? f->gpu->text : "", f->gpu ? ": " : "", f->text);
+    }
+}
+
+static int write_out(struct nk_buf *out)
+{
+    int code = out->failed ? nk_cli_fail(NK_EXIT_OUTPUT, "not enough memory for the output")
+                           : nk_cli_write(STDOUT_FILENO, out);
+    nk_buf_free(out);
     return code;
+}
+
+static int report(const struct nk_scan *scan, const struct asked *a)
+{
+    struct nk_scan_findings findings = {0};
+    struct nk_buf out = {0};
+    nk_scan_check(scan, &a->gate, &a->gpus, &findings);
+    if (a->w.json)
+        nk_scan_write_json(&out, scan, &a->show, &findings);
+    else if (a->w.sarif)
+        nk_scan_write_sarif(&out, scan, &a->show, &findings);
+    else if (a->w.junit)
+        nk_scan_write_junit(&out, scan, &a->show, &findings);
+    else if (a->w.markdown)
+        nk_scan_write_markdown(&out, scan, &a->show);
+    else if (a->w.csv)
+        nk_scan_write_csv(&out, scan, &a->show);
+    else
+        nk_scan_write_text(&out, scan, &a->show);
+    if (!a->w.json && !a->w.sarif && !a->w.junit && !a->w.csv) write_findings(&out, a, &findings);
+    if (findings.failed) out.failed = true;
+    bool gate = a->w.fail_on || a->w.expect;
+    int code = write_out(&out), unread = tell_problems(scan);
+    if (!code) code = gate && findings.count ? EXIT_GATE : unread;
+    nk_scan_findings_free(&findings);
+    return code;
+}
+
+static int differ(char **operands, const struct asked *a, const struct nk_scan_options *how)
+{
+    struct nk_scan old = {0}, new_one = {0};
+    struct nk_buf out = {0};
+    nk_scan_path(&old, operands[0], how);
+    nk_scan_path(&new_one, operands[1], how);
+    (a->w.json ? nk_scan_diff_json : nk_scan_diff_text)(&out, &old, &new_one, &a->show);
+    int code = write_out(&out), first = tell_problems(&old), second = tell_problems(&new_one);
+    nk_scan_free(&old);
+    nk_scan_free(&new_one);
+    return code ? code : first ? first : second;
 }
 
 static int scan_main(int argc, char **argv)
 {
-    struct words w = {.paths = "short"};
-    const struct nk_option options[] = {{"--gpu", &w.gpu, NULL},           {"--kernels", NULL, &w.kernels},
-                                        {"--quick", NULL, &w.quick},       {"--json", NULL, &w.json},
-                                        {"--markdown", NULL, &w.markdown}, {"--csv", NULL, &w.csv},
-                                        {"--paths", &w.paths, NULL},       {0}};
-    struct nk_scan_gpus gpus = {0};
+    struct asked a = {.w = {.paths = "short"}};
+    struct words *w = &a.w;
+    const struct nk_option options[] = {
+        {"--gpu", &w->gpu, NULL},           {"--kernels", NULL, &w->kernels}, {"--quick", NULL, &w->quick},
+        {"--diff", NULL, &w->diff},         {"--fail-on", &w->fail_on, NULL}, {"--expect", &w->expect, NULL},
+        {"--python", &w->python, NULL},     {"--pid", &w->pid, NULL},         {"--json", NULL, &w->json},
+        {"--markdown", NULL, &w->markdown}, {"--csv", NULL, &w->csv},         {"--sarif", NULL, &w->sarif},
+        {"--junit", NULL, &w->junit},       {"--paths", &w->paths, NULL},     {0}};
     struct nk_scan scan = {0};
     int code = nk_cli_options(&argc, argv, options, false, &nk_cmd_scan);
     if (code) return code < 0 ? NK_EXIT_OK : code;
-    if ((code = check(&w, &gpus))) return code;
-    if (argc < 2) return nk_cli_fail(NK_EXIT_USAGE, "scan: a file or a folder was expected; nokernel scan --help");
-    struct nk_scan_options how = {.kernels = !w.quick};
+    if ((code = check(&a, argc - 1))) return code;
+    struct nk_scan_options how = {.kernels = !w->quick};
+    if (w->diff) return differ(argv + 1, &a, &how);
     for (int i = 1; i < argc; i++) nk_scan_path(&scan, argv[i], &how);
-    code = write_out(&scan, &w, &gpus);
-    int unread = tell_problems(&scan);
-    if (scan.failed) unread = nk_cli_fail(NK_EXIT_INPUT, "not enough memory: something is missing above");
+    if (w->python) nk_scan_python(&scan, w->python, &how);
+    if (w->pid) nk_scan_process(&scan, w->pid, &how);
+    code = report(&scan, &a);
     nk_scan_free(&scan);
-    return code ? code : unread;
+    return code;
 }

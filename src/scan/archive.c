@@ -307,6 +307,7 @@ static void hand_over(struct outer *outer)
     struct nk_package package;
     nk_members_package(&outer->members, &package);
     struct nk_scan_item *item = outer->found.count ? nk_scan_item_get(outer->scan, outer->path, &package) : NULL;
+    if (item) item->archive = true;
     for (size_t i = 0; i < outer->found.count; i++) {
         outer->found.libraries[i]->package = package;
         nk_scan_item_add(outer->scan, item, outer->found.libraries[i]);

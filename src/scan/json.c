@@ -229,7 +229,24 @@ static json_t *one_item(const struct nk_scan_item *item, const struct nk_scan_sh
     return object;
 }
 
-static json_t *document(const struct nk_scan *scan, const struct nk_scan_show *show)
+static json_t *finding_list(const struct nk_scan_findings *findings, const struct nk_scan_show *show)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct nk_scan_finding *f = &findings->finding[i];
+        json_t *entry = json_object();
+        put(entry, "rule", json_string(nk_scan_rule_word(f->rule)));
+        put(entry, "gpu", f->gpu ? json_string(f->gpu->text) : json_null());
+        put(entry, "package", text_or_null(f->item->package.name));
+        put(entry, "library", path(f->library->path, show));
+        put(entry, "text", text(f->text));
+        json_array_append_new(list, entry);
+    }
+    return list;
+}
+
+static json_t *document(const struct nk_scan *scan, const struct nk_scan_show *show,
+                        const struct nk_scan_findings *findings)
 {
     json_t *root = json_object(), *items = json_array(), *problems = json_array(), *gpus = json_array();
     put(root, "schema", json_string("nokernel-scan/1"));
@@ -248,6 +265,7 @@ static json_t *document(const struct nk_scan *scan, const struct nk_scan_show *s
     put(root, "gpus", gpus);
     put(root, "items", items);
     put(root, "problems", problems);
+    put(root, "findings", finding_list(findings, show));
     put(root, "other_files", number(scan->others));
     put(root, "same_files", number(scan->links));
     return root;
@@ -259,9 +277,10 @@ static int add(const char *data, size_t size, void *out)
     return 0;
 }
 
-void nk_scan_write_json(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show)
+void nk_scan_write_json(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show,
+                        const struct nk_scan_findings *findings)
 {
-    json_t *root = document(scan, show);
+    json_t *root = document(scan, show, findings);
     if (json_dump_callback(root, add, out, JSON_INDENT(1))) out->failed = true;
     nk_buf_text(out, "\n");
     json_decref(root);

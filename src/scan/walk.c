@@ -54,7 +54,7 @@ static void find_package(const char *path, struct nk_package *package)
     free(real);
 }
 
-void nk_scan_file_code(struct nk_scan *scan, const struct nk_scan_place *place, const char *path,
+void nk_scan_file_code(struct nk_scan *scan, const struct nk_scan_place *place, const char *path, const char *named,
                        const struct nk_scan_options *options)
 {
     struct nk_file file;
@@ -77,7 +77,7 @@ void nk_scan_file_code(struct nk_scan *scan, const struct nk_scan_place *place, 
         scan->others++;
         return;
     }
-    find_package(path, &library->package);
+    find_package(named, &library->package);
     nk_scan_item_add(scan, nk_scan_item_get(scan, place->item, &library->package), library);
 }
 
@@ -92,10 +92,21 @@ static void read_file(struct nk_scan *scan, const struct nk_scan_place *place, c
         nk_scan_archive(scan, path, asked, options);
     } else if (type == NK_SCAN_CODE || asked) {
         // A file that was asked for by name is searched whatever it is.
-        nk_scan_file_code(scan, place, path, options);
+        nk_scan_file_code(scan, place, path, path, options);
     } else {
         scan->others++;
     }
+}
+
+void nk_scan_file_seen(struct nk_scan *scan, const struct nk_scan_place *place, const char *path, const char *named,
+                       const struct nk_scan_options *options)
+{
+    struct stat st;
+    if (stat(path, &st) || seen(scan, &st)) return;
+    if (type_of(path, NULL) == NK_SCAN_CODE)
+        nk_scan_file_code(scan, place, path, named, options);
+    else
+        scan->others++;
 }
 
 // ---- folders
