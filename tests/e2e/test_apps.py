@@ -107,6 +107,7 @@ def blamed(out, app, named=None):
         assert claims.base(failure["library"]).startswith(app.library), failure["library"]
         assert (failure["package"], failure["version"]) == (app.package, app.version)
         assert app.has in failure["has"] and f"sm_{app.bad}" in failure["needs"], failure
+    assert any(claims.base(frame["file"]) == app.script for frame in failures[0]["python_stack"]), failures[0]
     names = [f["kernel"] for f in failures if f["kernel"]]
     candidates = [c for f in failures for c in f["candidates"]]
     assert any(app.kernel in name for name in names + ([] if named else candidates)), (names, candidates[:5])

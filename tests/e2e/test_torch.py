@@ -31,8 +31,15 @@ def train(run, name, *arguments, env=None, **keywords):
     return run(sets.python(name), sets.TRAIN, *arguments, env=sets.environment(name, **(env or {})), **keywords)
 
 
+def traceback(out):
+    """(line, function) of each line of the script in Python's own words, the innermost first."""
+    found = re.findall(rf'File "{re.escape(str(sets.TRAIN))}", line (\d+), in (\S+)', out.stderr)
+    return [(int(line), function) for line, function in reversed(found)]
+
+
 def explained(out, name, sm, gpu=0):
-    """PyTorch says what it always says; the report says which kernel of which library of which package, and what it needs."""
+    """PyTorch says what it always says; the report says which kernel of which library of which package, what it needs, and
+    which lines of the script launched it."""
     assert out.code == 1
     assert NO_IMAGE in out.stderr
     version, archs = sets.torch(name)
@@ -44,6 +51,10 @@ def explained(out, name, sm, gpu=0):
     assert failure["has"] == archs
     assert f"sm_{sm}" in failure["needs"]
     assert (failure["runs"], failure["reason"]) == ("none", "no-image")
+    assert {frame["file"] for frame in failure["python_stack"]} == {str(sets.TRAIN)}
+    lines = [(frame["line"], frame["function"]) for frame in failure["python_stack"]]
+    assert lines == traceback(out) and [function for _, function in lines] == ["forward", "main", "<module>"]
+    assert f"train.py:{lines[0][0]} in forward" in out.text
     assert out.report["summary"]["missing"] == 1 and not out.report["summary"]["healthy"]
     for part in (f"torch {version} ", "libtorch_cuda.so", " ".join(archs), f"needs sm_{sm}", "elementwise_kernel"):
         assert part in out.text, f"{part} is not in\n{out.text}"

@@ -11,7 +11,7 @@ values = torch.ones(4).to("cuda")
 torch.distributed.barrier()
 values = values + 1
 torch.cuda.synchronize()
-print("rank", rank, "added", flush=True)
+print(f"rank {rank} added\n", end="", flush=True)  # in one piece, beside the other rank's
 store = torch.distributed.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
 store.set(f"added {rank}", "")
 store.wait([f"added {r}" for r in range(int(os.environ["WORLD_SIZE"]))])
