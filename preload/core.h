@@ -30,6 +30,8 @@ struct nk_core {
     _Atomic bool finished;
     _Atomic uint64_t gpus; // bit n: GPU n is in the recording
     _Atomic int loading;   // CUmoduleLoadingMode, 0 while unknown
+    int sm[64];            // of GPU n, 0 while unknown
+    int cuda, jit;         // of the last DRIVER record
     struct nk_failure *_Atomic last_failure;
     char path[4096];   // of the recording; "" when there is none
     char parent[4096]; // of the recording of the process that forked this one
@@ -68,6 +70,12 @@ struct nk_kernel *nk_core_host_kernel(const void *function);
 void nk_core_note(const char *text);
 // For a forked child: what was given an id in the parent's recording has none in ours.
 void nk_core_forget_ids(void);
+
+// Looks whether launched kernels of the container have an empty body in the image that is used; before its bytes go.
+void nk_core_hollow(struct nk_container *container);
+// The same for all containers that are left, at the end of the process, with a note where something was left out.
+void nk_core_hollow_rest(void);
+void nk_core_hollow_forget(void);
 
 struct nk_event {
     enum nk_failure_kind kind;

@@ -35,6 +35,7 @@ void nk_record_finish(enum nk_exit how, int status)
     int saved;
     if (!nk_core.opened || nk_core.off || !nk_enter_quietly(&saved)) return;
     nk_core.finished = true;
+    nk_core_hollow_rest();
     nk_core_packages();
     struct nk_rec_exit end = {.how = how, .status = status, .time = nk_core_time()};
     nk_writer_add(&nk_core.writer, NK_REC_EXIT, &end, sizeof end, NULL, 0);

@@ -129,6 +129,8 @@ struct nk_container *nk_container_refused_in(uintptr_t start, uintptr_t end)
     return found;
 }
 
+struct nk_container *nk_container_next(size_t *cursor) { return nk_table_next(&containers_by_key, cursor, NULL); }
+
 void nk_container_drop(struct nk_container *container)
 {
     container->lives = false;

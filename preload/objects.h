@@ -29,6 +29,7 @@ struct nk_container {
     struct nk_image *images;
     size_t n_images;
     struct nk_handle *handles;
+    struct nk_kernel *kernels; // those that are in the recording
 };
 
 struct nk_kernel {
@@ -36,7 +37,9 @@ struct nk_kernel {
     struct nk_container *container; // NULL: unknown
     _Atomic(uint64_t *) launches;   // its counter; NULL until it was first launched
     uint32_t id;                    // in the recording; 0 until it is written
-    bool holds_done;
+    uint32_t gpu;                   // where it was first looked up or launched
+    bool holds_done, looked_at;     // its HOLDS record is written; see hollow.c
+    struct nk_kernel *next;         // in the container's list
 };
 
 // The kernel behind a CUfunction or CUkernel (a runtime passes either where CUfunction is declared), or NULL.
@@ -52,6 +55,8 @@ struct nk_container *nk_container_get(uint64_t key, bool *created);
 
 // The one container whose code lies in [start, end) and was refused at start-up; NULL when there is none, or several.
 struct nk_container *nk_container_refused_in(uintptr_t start, uintptr_t end);
+// All containers that are found by their key: start with *cursor = 0; NULL at the end.
+struct nk_container *nk_container_next(size_t *cursor);
 // Another image may come to that address: the container is not found by its key any more.
 void nk_container_drop(struct nk_container *container);
 // For a forked child, whose recording knows nothing yet: forgets everything.

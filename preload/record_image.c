@@ -31,6 +31,7 @@ void nk_core_forget_ids(void)
     nk_core.stacks = nk_core.python_stacks = 0;
     nk_core.library_ids = nk_core.unowned = nk_core.with_code = nk_core.failures_by_key = loads = (struct nk_table){0};
     nk_core.last_failure = NULL;
+    nk_core_hollow_forget();
 }
 
 // ---- libraries
@@ -149,6 +150,11 @@ void nk_core_kernel(struct nk_kernel *kernel, uint32_t gpu)
                                    .gpu = gpu};
     uint64_t *counter = nk_writer_counter(&nk_core.writer, &record.counter);
     kernel->id = record.id;
+    kernel->gpu = gpu;
+    if (kernel->container) {
+        kernel->next = kernel->container->kernels;
+        kernel->container->kernels = kernel;
+    }
     nk_writer_add(&nk_core.writer, NK_REC_KERNEL, &record, sizeof record, NULL, 0);
     atomic_store_explicit(&kernel->launches, counter, memory_order_release);
 }
@@ -256,6 +262,7 @@ void nk_record_unload(const void *handle)
     int saved;
     if (!nk_enter_quietly(&saved)) return; // a runtime unloads at its end: no reason to open a recording
     struct nk_container *container = nk_container_of(handle);
+    if (container && container->loads == 1) nk_core_hollow(container);
     nk_unbind_container(handle);
     // What was registered stays where it is; any other address may get a new image.
     if (container && !container->loads && !container->file && container->origin != NK_ORIGIN_REGISTERED)
@@ -363,7 +370,10 @@ void nk_record_unregistered(const void *handle)
     if (!nk_enter_quietly(&saved)) return;
     const void *wrapper = nk_table_remove(&registered, (uintptr_t)handle);
     struct nk_container *container = wrapper ? nk_container_get(nk_contents_key(wrapper, NULL), NULL) : NULL;
-    if (container) nk_container_drop(container);
+    if (container) {
+        nk_core_hollow(container);
+        nk_container_drop(container);
+    }
     nk_leave(saved);
 }
 

@@ -253,9 +253,10 @@ static void collect(struct nk_page *page, struct nk_run *run, const struct nk_ru
     }
 }
 
-// Writes the groups, with `says` (may be NULL) under the names, and frees them.
+// Writes the groups, with what `says` (NULL, or the words before and after the architecture) under the names, and
+// frees them.
 static void show(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu, struct groups *groups,
-                 const char *label, const char *says)
+                 const char *label, const char *const says[2])
 {
     struct nk_buf line = {0};
     for (size_t i = 0; i < groups->count; i++) {
@@ -266,7 +267,7 @@ static void show(struct nk_page *page, struct nk_run *run, const struct nk_run_g
         if (says) {
             nk_buf_text(&line, "launched ");
             nk_words_times(&line, g->launches);
-            nk_buf_format(&line, " on sm_%u without an error; %s", g->first->gpu->r.sm, says);
+            nk_buf_format(&line, "%s%u%s", says[0], g->first->gpu->r.sm, says[1]);
             nk_page_buf(page, 2, "", NK_STYLE_PLAIN, &line);
         }
         nk_words_place(&line, g->first->container, page->full_paths);
@@ -284,13 +285,18 @@ static void show(struct nk_page *page, struct nk_run *run, const struct nk_run_g
 
 void nk_block_doubts(struct nk_page *page, struct nk_run *run)
 {
+    static const char *const nothing_done[] = {
+        ", but its body is empty for sm_",
+        ": the launch did nothing and the result is wrong, though no error was returned"};
+    static const char *const unexpected[] = {
+        " on sm_",
+        " without an error; by the rules that nokernel knows there is no image for that GPU: one of the two is "
+        "wrong, please report this"};
     struct groups empty = {0}, against = {0};
     collect(page, run, NULL, hollow, &empty);
-    show(page, run, NULL, &empty, "EMPTY", nk_reason_sentence(NK_REASON_HOLLOW));
+    show(page, run, NULL, &empty, "EMPTY", nothing_done);
     collect(page, run, NULL, against_rules, &against);
-    show(
-        page, run, NULL, &against, "DOUBT",
-        "by the rules that nokernel knows there is no image for that GPU: one of the two is wrong, please report this");
+    show(page, run, NULL, &against, "DOUBT", unexpected);
 }
 
 void nk_block_elsewhere(struct nk_page *page, struct nk_run *run, const struct nk_run_gpu *gpu)
