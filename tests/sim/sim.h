@@ -73,7 +73,7 @@ struct sim_settings {
     size_t memory;                               // bytes per GPU
     const char *attributes, *lacks, *fail, *log; // as given, or NULL
     bool strict_capture, distinct;               //
-    uint64_t kernel_ns; // how long a kernel keeps its stream busy
+    uint64_t kernel_ns;                          // how long a kernel keeps its stream busy
     bool force_ptx_jit, disable_ptx_jit;         // the driver's own environment, read by cuInit
     bool eager;                                  //
 };
