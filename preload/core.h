@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "dso.h"
 #include "recording/writer.h"
+#include "verdict/judge.h"
 
 // One failure that is already in the recording; more of the same only count.
 struct nk_failure {
@@ -68,6 +69,8 @@ void nk_core_packages(void);
 // The kernel that a host function stands for (registered with a shared runtime), or NULL.
 struct nk_kernel *nk_core_host_kernel(const void *function);
 void nk_core_note(const char *text);
+// The GPU and the driver as something to judge for; its sm is 0 when the GPU is not known.
+struct nk_target nk_core_target(uint32_t gpu);
 // For a forked child: what was given an id in the parent's recording has none in ours.
 void nk_core_forget_ids(void);
 
@@ -89,6 +92,10 @@ struct nk_event {
     enum nk_pinned pinned;
     uint32_t gpu;
 };
+// Errors that are pinned though they are no missing image: the GPU's own, a short memory, source that does not compile.
+bool nk_core_is_serious(int result);
+// True when `r` is an earlier failure's error coming back: then only that is recorded.
+bool nk_core_comes_back(enum nk_entry_id api, int r, const void *caller);
 // Records a failure, or counts it when it is known.
 void nk_core_fail(const struct nk_event *event);
 // Everything that explains a failure and may be gone later: which images hold the kernel, the container's kernels, the

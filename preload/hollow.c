@@ -39,10 +39,7 @@ static bool over(void) { return looked_at >= MOST_KERNELS || spent_time > most_t
 
 static int image_of(const struct nk_container *container, uint32_t gpu)
 {
-    struct nk_target target = {.sm = gpu < 64 ? nk_core.sm[gpu] : 0,
-                               .driver = nk_core.cuda,
-                               .force_ptx_jit = nk_core.jit & 1,
-                               .disable_ptx_jit = nk_core.jit >> 1 & 1};
+    struct nk_target target = nk_core_target(gpu);
     if (!target.sm) return -1;
     struct nk_verdict v = nk_judge(container->images, container->n_images, NULL, &target);
     return v.runs == NK_RUNS_NATIVE || v.runs == NK_RUNS_JIT ? v.image : -1;

@@ -318,6 +318,14 @@ bool nk_core_eager(void)
     return mode == NK_LOADING_EAGER;
 }
 
+struct nk_target nk_core_target(uint32_t gpu)
+{
+    return (struct nk_target){.sm = gpu < 64 ? nk_core.sm[gpu] : 0,
+                              .driver = nk_core.cuda,
+                              .force_ptx_jit = nk_core.jit & 1,
+                              .disable_ptx_jit = nk_core.jit >> 1 & 1};
+}
+
 // ---- fork
 
 // A fork out of our own code (a signal handler that forks) finds the lock taken by its own thread.

@@ -47,6 +47,14 @@ void nk_record_registered(const void *handle, const void *wrapper);
 void nk_record_host_function(const void *handle, const void *host_function, const char *name);
 void nk_record_unregistered(const void *handle);
 
+// ---- the driver's linker (hook_link.c)
+
+// An input, by its bytes or by its file, before the driver sees it.
+void nk_record_link_input(const void *state, int type, const void *data, size_t size, const char *path);
+// A call about the link failed.
+void nk_record_link(enum nk_entry_id api, const void *state, CUresult r, const void *caller);
+void nk_record_link_gone(const void *state);
+
 // ---- kernels (hook_function.c, hook_launch.c)
 
 // A look-up of `name` in `parent` (a library or module) that gave `function`.

@@ -17,6 +17,11 @@ static uint64_t thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
 // Errors that stay with the context: every later call returns them again (cuda.h: "the process must be terminated").
 static bool is_sticky(int result) { return result == 214 || result == 220 || (result >= 700 && result <= 720); }
 
+bool nk_core_is_serious(int result)
+{
+    return is_sticky(result) || result == NK_CUDA_OUT_OF_MEMORY || result == NK_CUDA_INVALID_SOURCE;
+}
+
 // ---- stacks
 
 static uint32_t add_stack(void)
@@ -178,8 +183,7 @@ static void add_surfaced(struct nk_failure *failure, enum nk_entry_id api, int r
     nk_writer_add(&nk_core.writer, NK_REC_SURFACED, &record, sizeof record, NULL, 0);
 }
 
-// True when `r` is an earlier failure's error coming back.
-static bool comes_back(enum nk_entry_id api, int r, const void *caller)
+bool nk_core_comes_back(enum nk_entry_id api, int r, const void *caller)
 {
     struct nk_failure *origin = is_sticky(r) ? origin_of(r) : NULL;
     if (origin) add_surfaced(origin, api, r, caller);
@@ -205,7 +209,7 @@ void nk_record_launch_failed(enum nk_entry_id api, const void *function, const v
     uint32_t gpu = nk_core_gpu_here();
     if (r == 4 || !nk_enter(&saved)) return; // CUDA_ERROR_DEINITIALIZED: the process is ending
     struct nk_kernel *kernel = nk_kernel_of(function);
-    if (pinned == NK_PINNED_SYNCHRONISED || !comes_back(api, r, caller))
+    if (pinned == NK_PINNED_SYNCHRONISED || !nk_core_comes_back(api, r, caller))
         nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LAUNCH,
                                         .api = api,
                                         .result = r,
@@ -255,7 +259,7 @@ void nk_record_graph(enum nk_entry_id api, const void *function, const void *str
     int saved;
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
-    if (!comes_back(api, r, caller))
+    if (!nk_core_comes_back(api, r, caller))
         nk_core_fail(&(struct nk_event){.kind = NK_FAILED_GRAPH,
                                         .api = api,
                                         .result = r,
@@ -274,7 +278,7 @@ void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller)
     if (!is_sticky(r) && !nk_result_is_image(r)) return;
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
-    if (!comes_back(api, r, caller))
+    if (!nk_core_comes_back(api, r, caller))
         nk_core_fail(&(struct nk_event){.kind = NK_FAILED_WAIT,
                                         .api = api,
                                         .result = r,
@@ -292,7 +296,7 @@ static void runtime_failed(struct nk_call *call, cudaError_t r)
     if (r == 4 || (kind == NK_FAILED_PROBE && !nk_result_is_image(r))) return;
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
-    if (!comes_back(call->api, r, call->caller))
+    if (!nk_core_comes_back(call->api, r, call->caller))
         nk_core_fail(&(struct nk_event){.kind = kind,
                                         .api = call->api,
                                         .result = r,

@@ -204,7 +204,8 @@ static void load_result(enum nk_entry_id api, enum nk_failure_kind kind, struct 
                         uint32_t gpu, bool startup, const void *caller)
 {
     add_load(container, api, r, gpu, startup);
-    if (r == NK_CUDA_SUCCESS || startup || !nk_result_is_image(r)) return;
+    if (r == NK_CUDA_SUCCESS || startup) return;
+    if (!nk_result_is_image(r) && (!nk_core_is_serious(r) || nk_core_comes_back(api, r, caller))) return;
     nk_core_fail(&(struct nk_event){.kind = kind,
                                     .api = api,
                                     .result = r,
@@ -275,9 +276,9 @@ void nk_record_unload(const void *handle)
 static void lookup_failed(enum nk_entry_id api, struct nk_container *container, const char *name, CUresult r,
                           uint32_t gpu, bool startup, const void *caller)
 {
-    if (!container || !nk_result_is_image(r)) return;
+    if (!container || (!nk_result_is_image(r) && !nk_core_is_serious(r))) return;
     add_load(container, api, r, gpu, startup);
-    if (startup) return;
+    if (startup || (!nk_result_is_image(r) && nk_core_comes_back(api, r, caller))) return;
     nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LOOKUP,
                                     .api = api,
                                     .result = r,

@@ -105,6 +105,7 @@ enum nk_origin {
     NK_ORIGIN_FILE = 4,       // cuModuleLoad, cuLibraryLoadFromFile
     NK_ORIGIN_PRIVATE = 5,    // the private load slots of 11.x runtimes
     NK_ORIGIN_SCANNED = 6,    // found in a file, whether or not the driver ever saw it
+    NK_ORIGIN_LINKED = 7,     // an input of the driver's linker: cuLinkAddData, cuLinkAddFile
 };
 
 // A container of images (a fat binary, a bare cubin, PTX text). Tail: n_images nk_rec_image.
@@ -114,7 +115,7 @@ struct nk_rec_container {
     uint32_t library; // in whose file it lies; 0: in anonymous memory
     uint32_t loader;  // library whose code loaded it
     uint32_t origin;  // enum nk_origin
-    uint32_t file;    // path, for ORIGIN_FILE
+    uint32_t file;    // path, for ORIGIN_FILE and LINKED
     uint32_t count;   // 1, or for SCANNED how many are alike
     uint32_t n_images;
     uint32_t flags;  // NK_CONTAINER_*

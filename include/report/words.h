@@ -25,6 +25,10 @@ void nk_words_has(struct nk_buf *out, const struct nk_archs *archs);
 void nk_words_needs(struct nk_buf *out, const struct nk_run *run, const struct nk_run_container *container,
                     const unsigned char *holds, const struct nk_run_gpu *gpu);
 // "209 CUDA_ERROR_NO_BINARY_FOR_GPU"
+// What the driver means by a result that has other causes than a GPU without an image; NULL for all others.
+const char *nk_words_means(int32_t result);
+// "sm_90", "PTX compute_90": what an image was compiled for.
+void nk_words_image(struct nk_buf *out, const struct nk_image *image);
 void nk_words_result(struct nk_buf *out, const struct nk_rec_failure *failure);
 // "once", "3 times"
 void nk_words_times(struct nk_buf *out, uint64_t count);

@@ -31,9 +31,9 @@ static void unnamed(struct nk_buf *out, const struct nk_run_failure *f)
     const struct nk_run_library *in = f->container->library,
                                 *by = f->container->loader ? f->container->loader : f->library;
     if (f->r.kind == NK_FAILED_LOAD) {
-        nk_buf_text(out, "a module that ");
+        nk_buf_text(out, f->container->r.origin == NK_ORIGIN_LINKED ? "an input that " : "a module that ");
         nk_buf_text(out, by ? nk_words_base(by->path) : "the program");
-        nk_buf_text(out, " loaded");
+        nk_buf_text(out, f->container->r.origin == NK_ORIGIN_LINKED ? " gave to the driver's linker" : " loaded");
         return;
     }
     nk_buf_text(out, "a kernel of ");
@@ -128,6 +128,15 @@ static void read_by(struct nk_page *page, struct nk_run *run, const struct nk_ru
     nk_page_buf(page, 4, "read", NK_STYLE_PLAIN, line);
 }
 
+static void has(struct nk_page *page, const struct nk_run_container *c, const unsigned char *holds, struct nk_buf *line)
+{
+    struct nk_archs archs = {0};
+    if (!c || !c->count) return;
+    nk_archs_add(&archs, c, holds);
+    nk_words_has(line, &archs);
+    nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, line);
+}
+
 // Container, images and need of a kernel on a GPU, and the reason where it says more than the lists.
 static void images(struct nk_page *page, struct nk_run *run, const struct nk_run_container *c,
                    const unsigned char *holds, const struct nk_run_gpu *gpu, struct nk_verdict verdict)
@@ -135,17 +144,19 @@ static void images(struct nk_page *page, struct nk_run *run, const struct nk_run
     struct nk_buf line = {0};
     nk_words_place(&line, c, page->full_paths);
     nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
-    if (c && c->count) {
-        struct nk_archs archs = {0};
-        nk_archs_add(&archs, c, holds);
-        nk_words_has(&line, &archs);
-        nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, &line);
-    }
+    has(page, c, holds, &line);
     if (verdict.runs == NK_RUNS_NONE || verdict.runs == NK_RUNS_HOLLOW) {
         nk_words_needs(&line, run, c, holds, gpu);
         nk_page_buf(page, 4, "needs", NK_STYLE_PLAIN, &line);
         if (verdict.reason != NK_REASON_NO_IMAGE)
             nk_page_row(page, 4, "why", NK_STYLE_PLAIN, nk_reason_sentence(verdict.reason));
+        else if (c && !c->library && !*c->file && c->count == 1 && gpu) {
+            // Made at run time: no file to look into, so the target of whoever made it is the reason.
+            nk_buf_text(&line, "compiled for ");
+            nk_words_image(&line, &c->images[0]);
+            nk_buf_format(&line, ", this GPU is sm_%u", gpu->r.sm);
+            nk_page_buf(page, 4, "why", NK_STYLE_PLAIN, &line);
+        }
     } else if (verdict.runs == NK_RUNS_UNKNOWN && c && verdict.reason != NK_REASON_NONE) {
         nk_page_row(page, 4, "note", NK_STYLE_PLAIN, nk_reason_sentence(verdict.reason));
     }
@@ -160,6 +171,14 @@ static void contradiction(struct nk_page *page, const struct nk_run_failure *f, 
                   "report this.",
                   f->gpu->r.sm, nk_reason_sentence(f->verdict.reason));
     nk_page_buf(page, 4, "but", NK_STYLE_STRONG, line);
+}
+
+// Where the images alone do not explain the result: what the driver means by it.
+static void why(struct nk_page *page, const struct nk_run_failure *f)
+{
+    bool explained = f->verdict.runs == NK_RUNS_NONE && f->class != NK_CLASS_OTHER;
+    const char *means = explained || f->contradiction ? NULL : nk_words_means(f->r.result);
+    if (means) nk_page_row(page, 4, "why", NK_STYLE_PLAIN, means);
 }
 
 static void failure(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *f, const char *label)
@@ -180,7 +199,9 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
     else if (f->container) {
         nk_words_place(&line, f->container, page->full_paths);
         nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
+        if (f->r.kind == NK_FAILED_LOAD) has(page, f->container, NULL, &line);
     }
+    why(page, f);
     contradiction(page, f, &line);
     stack(page, run, f->stack, nk_row_python(page, run, f->python) ? "" : "at", &line);
     read_by(page, run, f, &line);

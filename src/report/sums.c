@@ -60,6 +60,7 @@ static enum nk_failure_class class_of(const struct nk_run_failure *f)
             return NK_CLASS_OTHER;
         return nk_result_is_image(result) || is_echo(f) ? NK_CLASS_MISSING : NK_CLASS_OTHER;
     case NK_FAILED_LOOKUP:
+        if (!nk_result_is_image(result)) return NK_CLASS_OTHER;
         if (strict(result)) return NK_CLASS_MISSING;
         // A name that is nowhere was only asked for; one that another image of the container holds is missing here.
         if (result == NK_CUDA_NOT_FOUND && f->verdict.runs == NK_RUNS_NONE && holds_somewhere(f->kernel))

@@ -3,6 +3,7 @@
 #include "driver/results.h"
 #include "report/blocks.h"
 #include "report/coverage.h"
+#include "report/fix.h"
 #include "report/words.h"
 
 #include <string.h>
@@ -38,8 +39,9 @@ static void which_gpus(struct nk_buf *line, const struct nk_run *run)
 static bool simply_absent(const struct nk_run *run)
 {
     for (size_t i = 0; i < run->failure_count; i++)
-        if (run->failures[i].class == NK_CLASS_MISSING && run->failures[i].verdict.runs == NK_RUNS_NONE &&
-            run->failures[i].verdict.reason != NK_REASON_NO_IMAGE)
+        if (run->failures[i].class == NK_CLASS_MISSING &&
+            (run->failures[i].verdict.runs == NK_RUNS_NONE ? run->failures[i].verdict.reason != NK_REASON_NO_IMAGE
+                                                           : nk_words_means(run->failures[i].r.result) != NULL))
             return false;
     return true;
 }
@@ -190,6 +192,7 @@ static void body(struct nk_page *page, struct nk_run *run, const struct nk_sums 
     bool nothing_failed = !sums->missing && !sums->missing_boxes && !sums->other;
     gpus(page, run);
     nk_block_failures(page, run);
+    nk_block_fixes(page, run, NULL);
     nk_block_asked_late(page, run, nothing_failed && sums->ended_badly);
     if (nothing_failed && sums->ended_badly) nk_block_refused(page, run);
     nk_block_doubts(page, run);
@@ -262,6 +265,7 @@ static void elsewhere(struct nk_page *page, struct nk_run *run, bool several, co
         nk_buf_text(&line, ", asked for: nothing was run on it");
         nk_page_buf(page, 2, "GPU", NK_STYLE_PLAIN, &line);
         nk_block_elsewhere(page, run, &gpu);
+        nk_block_fixes(page, run, &gpu);
         nk_block_others(page, run, &gpu);
         ending(page, run, &(struct nk_sums){0});
     }

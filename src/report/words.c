@@ -1,6 +1,7 @@
 // words.c - the words that all formats of the report share.
 #define _GNU_SOURCE
 #include "report/words.h"
+#include "driver/abi.h"
 #include "driver/results.h"
 #include "verdict/arch.h"
 #include "verdict/text.h"
@@ -136,6 +137,38 @@ void nk_words_needs(struct nk_buf *out, const struct nk_run *run, const struct n
     for (size_t i = 0; i < c->count && count < sizeof held / sizeof *held; i++)
         if (!holds || holds[i] == NK_HOLD_PRESENT || holds[i] == NK_HOLD_UNKNOWN) held[count++] = c->images[i];
     nk_verdict_needs(held, count, &target, out);
+}
+
+const char *nk_words_means(int32_t result)
+{
+    switch (result) {
+    case NK_CUDA_INVALID_DEVICE_FUNCTION:
+        return "the image that was used does not hold this kernel";
+    case NK_CUDA_INVALID_IMAGE:
+        return "the driver cannot read the image: it is damaged, or made by a toolkit that is newer than the driver";
+    case NK_CUDA_INVALID_PTX:
+        return "the driver's compiler refused the PTX: it is damaged, or uses what its target does not have";
+    case NK_CUDA_JIT_COMPILER_NOT_FOUND:
+        return "the driver's compiler for PTX, libnvidia-ptxjitcompiler.so.1, was not found";
+    case NK_CUDA_UNSUPPORTED_PTX_VERSION:
+        return "the PTX is of a newer version than the driver knows";
+    case NK_CUDA_JIT_COMPILATION_DISABLED:
+        return "compiling PTX is switched off (CUDA_DISABLE_PTX_JIT)";
+    case NK_CUDA_INVALID_SOURCE:
+        return "the driver cannot compile or read what it was given: it is damaged, or no device code";
+    case NK_CUDA_NOT_FOUND:
+        return "no kernel of that name is in the image that was used";
+    default:
+        return NULL;
+    }
+}
+
+void nk_words_image(struct nk_buf *out, const struct nk_image *image)
+{
+    bool ptx = image->kind == NK_KIND_PTX || image->kind == NK_KIND_PTX_LINK;
+    char text[NK_ARCH_TEXT];
+    nk_buf_text(out, ptx ? "PTX " : "");
+    nk_buf_text(out, nk_arch_text(text, (struct nk_arch){image->arch, (char)image->suffix, ptx}));
 }
 
 void nk_words_result(struct nk_buf *out, const struct nk_rec_failure *f)
