@@ -45,6 +45,13 @@ static bool is_echo(const struct nk_run_failure *f)
     return f->r.result == NK_CUDA_INVALID_HANDLE && f->container && f->container->refused;
 }
 
+// What a look-up returns only when something is broken: no memory, source that does not compile, an error of the GPU.
+static bool is_serious(int32_t result)
+{
+    return result == NK_CUDA_OUT_OF_MEMORY || result == NK_CUDA_INVALID_SOURCE || result == 214 || result == 220 ||
+           (result >= 700 && result <= 720);
+}
+
 static enum nk_failure_class class_of(const struct nk_run_failure *f)
 {
     int32_t result = f->r.result;
@@ -60,7 +67,7 @@ static enum nk_failure_class class_of(const struct nk_run_failure *f)
             return NK_CLASS_OTHER;
         return nk_result_is_image(result) || is_echo(f) ? NK_CLASS_MISSING : NK_CLASS_OTHER;
     case NK_FAILED_LOOKUP:
-        if (!nk_result_is_image(result)) return NK_CLASS_OTHER;
+        if (is_serious(result)) return NK_CLASS_OTHER;
         if (strict(result)) return NK_CLASS_MISSING;
         // A name that is nowhere was only asked for; one that another image of the container holds is missing here.
         if (result == NK_CUDA_NOT_FOUND && f->verdict.runs == NK_RUNS_NONE && holds_somewhere(f->kernel))
