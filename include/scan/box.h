@@ -6,10 +6,22 @@
 #define NK_SCAN_BOX_H
 
 #include "image/unpack.h"
+#include "scan/partial.h"
 #include "scan/model.h"
 
 // Containers with more images are listed, but the kernels in them are not compared: the largest one seen has 26.
 #define NK_BOX_IMAGES 4096u
+
+// What decodes images: one for each thread, for many boxes. Start from {.kernels = ...}.
+struct nk_box_tools {
+    bool kernels;      // read the kernels, not only the headers
+    bool verify;       // decode every image whole and compare with what its beginning said
+    uint64_t whole;    // images that had to be decoded whole
+    uint64_t mismatch; // with `verify`: images whose beginning said something else
+    struct nk_unpacked memory;
+    struct nk_partial partial;
+};
+void nk_box_tools_free(struct nk_box_tools *tools);
 
 struct nk_box_body {
     uint32_t kernel, image;
@@ -29,13 +41,14 @@ struct nk_box {
     size_t name_count, name_room;
     struct nk_buf texts;
     struct nk_table by_name;
-    struct nk_unpacked memory;
     bool unread, failed;
 };
 
 void nk_box_begin(struct nk_box *box, const struct nk_found *found);
-// Adds an image as its header, its first bytes (PTX) and, with `kernels`, its symbols show it.
-void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, bool kernels);
+// Adds an image as its header, its first bytes (PTX) and, with `tools->kernels`, its symbols show it.
+void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools);
+// After the last image: puts the kernels in order. (The part of nk_box_end that any thread may do.)
+void nk_box_sort(struct nk_box *box);
 // Adds the container to the library. Kernels are compared image by image: a body that is all but empty where another
 // image has a real one is hollow (see image/kernels.h).
 void nk_box_end(struct nk_box *box, struct nk_scan_library *library);

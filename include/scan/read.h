@@ -4,9 +4,16 @@
 
 #include "scan/model.h"
 
-// Adds every container in `file` to the library; with `kernels` also the kernels in them. 0, or -1 with a sentence when
-// the file is an ELF file or an archive that cannot be read; what was found before that is in the library.
-int nk_scan_bytes(struct nk_scan_library *library, struct nk_bytes file, bool kernels, struct nk_err *err);
+struct nk_scan_how {
+    bool kernels; // read the kernels in the images, not only the headers
+    bool verify;  // decode every image whole, and compare with what its beginning says
+    int threads;  // that decode; 0 and 1: the caller's own
+};
+
+// Adds every container in `file` to the library. 0, or -1 with a sentence when the file is an ELF file or an archive
+// that cannot be read, or when `verify` found a difference; what was found before that is in the library.
+int nk_scan_bytes(struct nk_scan_library *library, struct nk_bytes file, const struct nk_scan_how *how,
+                  struct nk_err *err);
 
 // What the first bytes of a file say about it.
 enum nk_scan_type {

@@ -6,7 +6,7 @@
 #ifndef NK_SCAN_STREAM_H
 #define NK_SCAN_STREAM_H
 
-#include "scan/model.h"
+#include "scan/read.h"
 
 // Puts up to `size` bytes (more than 0) into `into`. Returns how many there were, 0 at the end, -1 with a sentence.
 typedef int64_t (*nk_stream_read)(void *user, void *into, size_t size, struct nk_err *err);
@@ -14,7 +14,8 @@ typedef int64_t (*nk_stream_read)(void *user, void *into, size_t size, struct nk
 // A larger image is not read: its container counts as damaged.
 #define NK_STREAM_IMAGE (128u << 20)
 
-// As nk_scan_bytes. 0, or -1 with a sentence (of `read`, or about the file).
-int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *user, bool kernels, struct nk_err *err);
+// As nk_scan_bytes, in the caller's thread. 0, or -1 with a sentence (of `read`, or about the file).
+int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *user, const struct nk_scan_how *how,
+                   struct nk_err *err);
 
 #endif

@@ -5,9 +5,10 @@
 #define NK_SCAN_WALK_H
 
 #include "scan/model.h"
+#include "scan/read.h"
 
 struct nk_scan_options {
-    bool kernels; // read the kernels in the images, not only the headers
+    struct nk_scan_how how;
     // Called now and then with what is being read, how far, and of how much (0: not known). May be NULL.
     void (*progress)(void *user, const char *what, uint64_t done, uint64_t all);
     void *user;

@@ -35,6 +35,8 @@ const struct nk_command nk_cmd_scan = {
             "                        (behind @ a CUDA version or the number of a driver)\n"
             "  --kernels             name the kernels: with --gpu those that do not run natively\n"
             "  --quick               read only headers: no kernels, no verdicts\n"
+            "  --verify              decode every image whole and compare (slow)\n"
+            "  -j N                  threads that decode (as many as there are processors)\n"
             "  --fail-on RULE,..     end with status 4 if with one of the GPUs a library is: none,\n"
             "                        partly (or none), hollow, jit, unknown (see Verdicts)\n"
             "  --expect SM[+ptx],..  end with status 4 unless every kernel has these images:\n"
@@ -57,11 +59,11 @@ const struct nk_command nk_cmd_scan = {
     .main = scan_main,
 };
 
-enum { EXIT_GATE = 4 };
+enum { EXIT_GATE = 4, MOST_THREADS = 16 };
 
 struct words {
-    bool kernels, quick, diff, json, markdown, csv, sarif, junit;
-    const char *gpu, *paths, *fail_on, *expect, *python, *pid;
+    bool kernels, quick, verify, diff, json, markdown, csv, sarif, junit;
+    const char *gpu, *paths, *fail_on, *expect, *python, *pid, *threads;
 };
 
 struct asked {
@@ -69,7 +71,18 @@ struct asked {
     struct nk_scan_gpus gpus;
     struct nk_scan_gate gate;
     struct nk_scan_show show;
+    int threads;
 };
+
+static int parse_threads(struct asked *a)
+{
+    char *end = NULL;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN), wanted = a->w.threads ? strtol(a->w.threads, &end, 10) : cpus;
+    if (a->w.threads && (end == a->w.threads || *end || wanted < 1))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: -j %s: a number of threads was expected", a->w.threads);
+    a->threads = wanted < 1 ? 1 : wanted > MOST_THREADS ? MOST_THREADS : (int)wanted;
+    return NK_EXIT_OK;
+}
 
 static int parse(struct asked *a)
 {
@@ -107,7 +120,8 @@ static int check(struct asked *a, int operands)
         return nk_cli_fail(NK_EXIT_USAGE, "scan: --diff goes with --json, --gpu, --kernels and --paths only");
     if (!operands && !w->python && !w->pid)
         return nk_cli_fail(NK_EXIT_USAGE, "scan: a file or a folder was expected; nokernel scan --help");
-    return parse(a);
+    int code = parse_threads(a);
+    return code ? code : parse(a);
 }
 
 // Problems to stderr, one a line.
@@ -185,17 +199,28 @@ static int scan_main(int argc, char **argv)
 {
     struct asked a = {.w = {.paths = "short"}};
     struct words *w = &a.w;
-    const struct nk_option options[] = {
-        {"--gpu", &w->gpu, NULL},           {"--kernels", NULL, &w->kernels}, {"--quick", NULL, &w->quick},
-        {"--diff", NULL, &w->diff},         {"--fail-on", &w->fail_on, NULL}, {"--expect", &w->expect, NULL},
-        {"--python", &w->python, NULL},     {"--pid", &w->pid, NULL},         {"--json", NULL, &w->json},
-        {"--markdown", NULL, &w->markdown}, {"--csv", NULL, &w->csv},         {"--sarif", NULL, &w->sarif},
-        {"--junit", NULL, &w->junit},       {"--paths", &w->paths, NULL},     {0}};
+    const struct nk_option options[] = {{"--gpu", &w->gpu, NULL},
+                                        {"--kernels", NULL, &w->kernels},
+                                        {"--quick", NULL, &w->quick},
+                                        {"--diff", NULL, &w->diff},
+                                        {"--fail-on", &w->fail_on, NULL},
+                                        {"--expect", &w->expect, NULL},
+                                        {"--python", &w->python, NULL},
+                                        {"--pid", &w->pid, NULL},
+                                        {"--json", NULL, &w->json},
+                                        {"--markdown", NULL, &w->markdown},
+                                        {"--verify", NULL, &w->verify},
+                                        {"-j", &w->threads, NULL},
+                                        {"--csv", NULL, &w->csv},
+                                        {"--sarif", NULL, &w->sarif},
+                                        {"--junit", NULL, &w->junit},
+                                        {"--paths", &w->paths, NULL},
+                                        {0}};
     struct nk_scan scan = {0};
     int code = nk_cli_options(&argc, argv, options, false, &nk_cmd_scan);
     if (code) return code < 0 ? NK_EXIT_OK : code;
     if ((code = check(&a, argc - 1))) return code;
-    struct nk_scan_options how = {.kernels = !w->quick};
+    struct nk_scan_options how = {.how = {!w->quick, w->verify, a.threads}};
     if (w->diff) return differ(argv + 1, &a, &how);
     for (int i = 1; i < argc; i++) nk_scan_path(&scan, argv[i], &how);
     if (w->python) nk_scan_python(&scan, w->python, &how);

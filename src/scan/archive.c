@@ -142,7 +142,7 @@ static void read_code(struct member *m, int64_t size)
     struct nk_err err = {0};
     struct nk_buf whole = {0};
     struct nk_scan_library *library = nk_scan_library_new(m->name);
-    bool kernels = m->outer->options->kernels;
+    const struct nk_scan_how *how = &m->outer->options->how;
     int result = 0;
     if (!library) {
         m->outer->scan->failed = true;
@@ -152,9 +152,9 @@ static void read_code(struct member *m, int64_t size)
     bool all = size <= NK_ARCHIVE_WHOLE && pull_all(m, &whole, NK_ARCHIVE_WHOLE);
     struct after after = {m, &whole, 0};
     if (all)
-        result = nk_scan_bytes(library, nk_bytes(whole.data, whole.size), kernels, &err);
+        result = nk_scan_bytes(library, nk_bytes(whole.data, whole.size), how, &err);
     else if (!m->failed && !whole.failed)
-        result = nk_scan_stream(library, pull_after, &after, kernels, &err);
+        result = nk_scan_stream(library, pull_after, &after, how, &err);
     if (m->failed && !m->outer->stopped)
         problem(m->outer, m->name, words(m->from));
     else if (result && !m->outer->stopped)

@@ -3,6 +3,8 @@
 #include "image/cubin.h"
 #include "image/kernels.h"
 #include "image/target.h"
+#include "scan/hash.h"
+#include "scan/prefix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,7 @@ void nk_box_begin(struct nk_box *box, const struct nk_found *found)
 // The number of the kernel in this box, or -1 when memory is short.
 static int64_t number_of(struct nk_box *box, struct nk_bytes name)
 {
-    uint64_t key = nk_hash_bytes(name.data, name.size);
+    uint64_t key = nk_scan_hash(name.data, name.size);
     size_t number = (size_t)(uintptr_t)nk_table_get(&box->by_name, key);
     if (number) return (int64_t)number - 1;
     size_t *names = nk_scan_grow(box->names, box->name_count, &box->name_room, sizeof *names);
@@ -66,25 +68,62 @@ static bool loadable(const struct nk_box *box, const struct nk_image *image)
     return code && !(box->flags & NK_FOUND_RELOCATABLE);
 }
 
-static void read_kernels(struct nk_box *box, struct nk_entry_view *entry)
+// Forgets what an image added to the bodies.
+static uint64_t take_back(struct nk_box *box, size_t before)
+{
+    uint64_t sum = 0;
+    for (size_t i = before; i < box->body_count; i++)
+        sum += nk_hash_u64(box->bodies[i].kernel * 0x10001ull ^ nk_hash_u64(box->bodies[i].size));
+    box->body_count = before;
+    return sum;
+}
+
+// The beginning of a cubin is nearly always enough. 0, or -1: it is not.
+static int read_beginning(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
+{
+    struct nk_prefix_head head;
+    struct nk_image *image = &box->images[box->image_count - 1];
+    if (nk_prefix_kernels(&tools->partial, entry, add_kernel, box, &head)) return -1;
+    if (head.relocatable) image->flags |= NK_IMAGE_RELOCATABLE;
+    if (head.abi8) image->flags |= NK_IMAGE_ABI8;
+    return 0;
+}
+
+// False when that was not possible.
+static bool read_whole(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
 {
     struct nk_image *image = &box->images[box->image_count - 1];
-    size_t before = box->body_count;
     struct nk_err err = {0};
     struct nk_cubin cubin;
-    int result = nk_image_kernels(entry, &box->memory, 0, add_kernel, box, &err);
+    int result = nk_image_kernels(entry, &tools->memory, 0, add_kernel, box, &err);
+    if (image->kind == NK_KIND_CUBIN) tools->whole++;
     if (result) {
         box->unread = true;
         if (result < 0 && err.code == NK_ERR_BAD_INPUT) image->flags |= NK_IMAGE_DAMAGED;
-        return;
+        return false;
     }
-    image->kernels = (uint32_t)(box->body_count - before);
-    if (image->kind != NK_KIND_CUBIN || nk_cubin_open(&cubin, box->memory.bytes, NULL)) return;
+    if (image->kind != NK_KIND_CUBIN || nk_cubin_open(&cubin, tools->memory.bytes, NULL)) return true;
     if (cubin.relocatable) image->flags |= NK_IMAGE_RELOCATABLE;
     if (cubin.abi8) image->flags |= NK_IMAGE_ABI8;
+    return true;
 }
 
-void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, bool kernels)
+static void read_kernels(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
+{
+    struct nk_image *image = &box->images[box->image_count - 1];
+    size_t before = box->body_count;
+    bool quick = !read_beginning(box, entry, tools), good = quick;
+    if (!quick || tools->verify) {
+        uint64_t said = take_back(box, before);
+        good = read_whole(box, entry, tools);
+        size_t after = box->body_count;
+        tools->mismatch += quick && take_back(box, before) != said;
+        box->body_count = after;
+    }
+    if (good) image->kernels = (uint32_t)(box->body_count - before);
+}
+
+void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
 {
     struct nk_image *images = nk_scan_grow(box->images, box->image_count, &box->image_room, sizeof *images);
     if (!images) {
@@ -95,10 +134,16 @@ void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, bool kernels)
     if (entry->image.kind != NK_KIND_CUBIN) nk_image_check_target(entry, NULL);
     images[box->image_count++] = entry->image;
     bool readable = loadable(box, &entry->image);
-    if (kernels && readable && box->image_count <= NK_BOX_IMAGES)
-        read_kernels(box, entry);
-    else if (kernels && (readable || entry->image.kind == NK_KIND_UNKNOWN))
+    if (tools->kernels && readable && box->image_count <= NK_BOX_IMAGES)
+        read_kernels(box, entry, tools);
+    else if (tools->kernels && (readable || entry->image.kind == NK_KIND_UNKNOWN))
         box->unread = true;
+}
+
+void nk_box_tools_free(struct nk_box_tools *tools)
+{
+    nk_unpack_free(&tools->memory);
+    nk_partial_free(&tools->partial);
 }
 
 // ---- shapes
@@ -179,6 +224,12 @@ static int add_shaped(struct nk_scan_library *library, const struct nk_box *box,
     return 0;
 }
 
+void nk_box_sort(struct nk_box *box)
+{
+    // Images come one after another, so the bodies are in the order of images; wanted is that of kernels.
+    if (box->body_count) qsort(box->bodies, box->body_count, sizeof *box->bodies, by_kernel);
+}
+
 static int add_kernels(struct nk_box *box, struct nk_scan_library *library)
 {
     size_t n = box->image_count;
@@ -188,8 +239,6 @@ static int add_kernels(struct nk_box *box, struct nk_scan_library *library)
     int result = images && holds ? 0 : -1;
     for (size_t i = 0; !result && i < n; i++) images[i] = essence(&box->images[i]);
     uint64_t same = result ? 0 : nk_hash_bytes(images, n * sizeof *images);
-    // Images come one after another, so the bodies are sorted by image; by kernel they are not.
-    qsort(box->bodies, box->body_count, sizeof *box->bodies, by_kernel);
     for (size_t at = 0, end; !result && at < box->body_count; at = end) {
         for (end = at; end < box->body_count && box->bodies[end].kernel == box->bodies[at].kernel;) end++;
         fill_holds(box, box->bodies + at, end - at, holds);
@@ -251,6 +300,5 @@ void nk_box_free(struct nk_box *box)
     free(box->names);
     nk_buf_free(&box->texts);
     nk_table_free(&box->by_name);
-    nk_unpack_free(&box->memory);
     *box = (struct nk_box){0};
 }

@@ -4,39 +4,168 @@
 #include "image/ptx.h"
 #include "scan/box.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
-struct reading {
-    struct nk_scan_library *library;
-    struct nk_box box;
-    bool kernels;
-};
+// ---- one container
 
-static int add(const struct nk_found *found, void *user)
+static void read_box(struct nk_box *box, struct nk_box_tools *tools, const struct nk_found *found)
 {
-    struct reading *reading = user;
     struct nk_fatbin walk;
     struct nk_entry_view entry;
-    nk_box_begin(&reading->box, found);
-    if (nk_fatbin_begin(&walk, found->bytes, NULL)) {
-        // Bytes between containers that are none: worth a word only when they are not the whole answer.
-        reading->box.flags |= NK_FOUND_DAMAGED;
-    } else {
-        while (nk_fatbin_next(&walk, &entry, NULL) == 1) nk_box_image(&reading->box, &entry, reading->kernels);
-    }
-    nk_box_end(&reading->box, reading->library);
-    return reading->library->failed ? 1 : 0;
+    nk_box_begin(box, found);
+    if (nk_fatbin_begin(&walk, found->bytes, NULL))
+        box->flags |= NK_FOUND_DAMAGED; // bytes between containers that are none
+    else
+        while (nk_fatbin_next(&walk, &entry, NULL) == 1) nk_box_image(box, &entry, tools);
+    nk_box_sort(box);
 }
 
-int nk_scan_bytes(struct nk_scan_library *library, struct nk_bytes file, bool kernels, struct nk_err *err)
+// ---- all of them, in their order
+
+enum { RING = 1024, MOST_THREADS = 64 };
+
+struct jobs {
+    struct nk_found *found;
+    size_t count, room;
+    struct nk_scan_library *library;
+    const struct nk_scan_how *how;
+    bool failed;
+    // Only with threads, which start while the file is still searched. Job i is read into box[i % RING] once job i -
+    // RING is in the library.
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread[MOST_THREADS];
+    int threads;
+    bool closed; // there will be no more jobs
+    struct nk_box box[RING];
+    bool ready[RING];
+    size_t next, added;
+    uint64_t mismatch;
+};
+
+static int collect(const struct nk_found *found, void *user)
 {
-    struct reading reading = {.library = library, .kernels = kernels};
-    library->kernels_read = kernels;
-    library->size = file.size;
-    int result = nk_find_images(file, 0, add, &reading, err);
-    nk_box_free(&reading.box);
-    return result > 0 ? nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is in it") : result;
+    struct jobs *jobs = user;
+    pthread_mutex_lock(&jobs->lock);
+    struct nk_found *more = nk_scan_grow(jobs->found, jobs->count, &jobs->room, sizeof *more);
+    if (more) {
+        jobs->found = more;
+        more[jobs->count++] = *found;
+        pthread_cond_broadcast(&jobs->changed);
+    } else {
+        jobs->failed = true;
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return more ? 0 : 1;
 }
+
+static void alone(struct jobs *jobs)
+{
+    struct nk_box_tools tools = {.kernels = jobs->how->kernels, .verify = jobs->how->verify};
+    for (size_t i = 0; i < jobs->count && !jobs->library->failed; i++) {
+        read_box(&jobs->box[0], &tools, &jobs->found[i]);
+        nk_box_end(&jobs->box[0], jobs->library);
+    }
+    jobs->mismatch = tools.mismatch;
+    nk_box_tools_free(&tools);
+}
+
+static void *work(void *user)
+{
+    struct jobs *jobs = user;
+    struct nk_box_tools tools = {.kernels = jobs->how->kernels, .verify = jobs->how->verify};
+    pthread_mutex_lock(&jobs->lock);
+    for (;;) {
+        while (jobs->next == jobs->count && !jobs->closed) pthread_cond_wait(&jobs->changed, &jobs->lock);
+        if (jobs->next == jobs->count) break;
+        size_t i = jobs->next++;
+        while (i >= jobs->added + RING) pthread_cond_wait(&jobs->changed, &jobs->lock);
+        struct nk_found found = jobs->found[i];
+        pthread_mutex_unlock(&jobs->lock);
+        read_box(&jobs->box[i % RING], &tools, &found);
+        pthread_mutex_lock(&jobs->lock);
+        jobs->ready[i % RING] = true;
+        pthread_cond_broadcast(&jobs->changed);
+    }
+    jobs->mismatch += tools.mismatch;
+    pthread_mutex_unlock(&jobs->lock);
+    nk_box_tools_free(&tools);
+    return NULL;
+}
+
+// Adds what the threads have read, in the order of the file.
+static void gather(struct jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    for (size_t i = 0; i < jobs->count; i++) {
+        while (!jobs->ready[i % RING]) pthread_cond_wait(&jobs->changed, &jobs->lock);
+        pthread_mutex_unlock(&jobs->lock);
+        nk_box_end(&jobs->box[i % RING], jobs->library);
+        pthread_mutex_lock(&jobs->lock);
+        jobs->ready[i % RING] = false;
+        jobs->added++;
+        pthread_cond_broadcast(&jobs->changed);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static void start(struct jobs *jobs)
+{
+    int wanted = jobs->how->kernels && jobs->how->threads > 1 ? jobs->how->threads : 0;
+    if (wanted > MOST_THREADS) wanted = MOST_THREADS;
+    while (jobs->threads < wanted && !pthread_create(&jobs->thread[jobs->threads], NULL, work, jobs)) jobs->threads++;
+}
+
+// Reads what was found, or waits for those who do.
+static void finish(struct jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    jobs->closed = true;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
+    if (jobs->threads)
+        gather(jobs);
+    else
+        alone(jobs);
+    for (int i = 0; i < jobs->threads; i++) pthread_join(jobs->thread[i], NULL);
+}
+
+static int result_of(const struct jobs *jobs, int result, struct nk_err *err)
+{
+    if (jobs->failed || jobs->library->failed)
+        return nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is in it");
+    if (!jobs->mismatch) return result;
+    return nk_fail(err, NK_ERR_BAD_INPUT,
+                   "the beginnings of %llu images do not say the same as the whole images; please report that",
+                   (unsigned long long)jobs->mismatch);
+}
+
+int nk_scan_bytes(struct nk_scan_library *library, struct nk_bytes file, const struct nk_scan_how *how,
+                  struct nk_err *err)
+{
+    struct jobs *jobs = calloc(1, sizeof *jobs);
+    library->kernels_read = how->kernels;
+    library->size = file.size;
+    if (!jobs) return nk_fail(err, NK_ERR_MEMORY, "not enough memory");
+    jobs->library = library;
+    jobs->how = how;
+    pthread_mutex_init(&jobs->lock, NULL);
+    pthread_cond_init(&jobs->changed, NULL);
+    start(jobs);
+    int result = nk_find_images(file, 0, collect, jobs, err);
+    finish(jobs);
+    result = result_of(jobs, result, err);
+    pthread_cond_destroy(&jobs->changed);
+    pthread_mutex_destroy(&jobs->lock);
+    for (int i = 0; i < RING; i++) nk_box_free(&jobs->box[i]);
+    free(jobs->found);
+    free(jobs);
+    return result;
+}
+
+// ---- what a file is
 
 enum nk_scan_type nk_scan_type(struct nk_bytes first)
 {

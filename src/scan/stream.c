@@ -97,7 +97,7 @@ struct pass {
     struct window w;
     struct nk_scan_library *library;
     struct nk_box box;
-    bool kernels;
+    struct nk_box_tools tools;
 };
 
 // Reads the entry at `at` of a container. The 16 bytes before it, which were read already, become the header of a
@@ -114,7 +114,7 @@ static bool read_entry(struct pass *pass, uint64_t at, uint64_t size)
     for (int i = 0; i < 8; i++) header[8 + i] = (uint8_t)(size >> 8 * i);
     int result = nk_fatbin_begin(&walk, nk_bytes(header, (size_t)size + NK_FATBIN_HEADER), NULL) ? -1 : 1;
     while (result == 1 && (result = nk_fatbin_next(&walk, &entry, NULL)) == 1)
-        nk_box_image(&pass->box, &entry, pass->kernels);
+        nk_box_image(&pass->box, &entry, &pass->tools);
     memcpy(header, saved, sizeof saved);
     return !result;
 }
@@ -144,6 +144,7 @@ static uint64_t read_container(struct pass *pass, uint64_t at)
         if (good) next += size;
     }
     if (!good) pass->box.flags |= NK_FOUND_DAMAGED;
+    nk_box_sort(&pass->box);
     nk_box_end(&pass->box, pass->library);
     return next;
 }
@@ -162,9 +163,10 @@ static uint64_t read_cubin(struct pass *pass, uint64_t at)
     nk_box_begin(&pass->box, &(struct nk_found){.offset = at, .kind = NK_FOUND_CUBIN});
     if (whole && !nk_fatbin_begin(&walk, nk_bytes(from(w, at).data, (size_t)extent), NULL) &&
         nk_fatbin_next(&walk, &entry, NULL) == 1)
-        nk_box_image(&pass->box, &entry, pass->kernels);
+        nk_box_image(&pass->box, &entry, &pass->tools);
     else
         pass->box.flags |= NK_FOUND_DAMAGED;
+    nk_box_sort(&pass->box);
     nk_box_end(&pass->box, pass->library);
     return at + (whole ? extent : 1);
 }
@@ -293,12 +295,15 @@ static void name_sections(struct pass *pass, uint16_t index)
     drop_forgotten(library);
 }
 
-int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *user, bool kernels, struct nk_err *err)
+int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *user, const struct nk_scan_how *how,
+                   struct nk_err *err)
 {
-    struct pass pass = {.w = {.read = read, .user = user, .err = err}, .library = library, .kernels = kernels};
+    struct pass pass = {.w = {.read = read, .user = user, .err = err},
+                        .library = library,
+                        .tools = {.kernels = how->kernels, .verify = how->verify}};
     struct nk_elf elf;
     uint16_t index = 0;
-    library->kernels_read = kernels;
+    library->kernels_read = how->kernels;
     learn_table(&pass.w, &elf);
     if (pass.w.table) nk_bytes_u16(from(&pass.w, 0), 62, &index);
     search_all(&pass, 0);
@@ -306,7 +311,13 @@ int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *u
     library->size = pass.w.base + pass.w.size;
     free(pass.w.table);
     free(pass.w.data);
+    uint64_t mismatch = pass.tools.mismatch;
     nk_box_free(&pass.box);
+    nk_box_tools_free(&pass.tools);
     if (pass.w.failed) return -1;
+    if (mismatch)
+        return nk_fail(err, NK_ERR_BAD_INPUT,
+                       "the beginnings of %llu images do not say the same as the whole images; please report that",
+                       (unsigned long long)mismatch);
     return library->failed ? nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is in it") : 0;
 }

@@ -1,6 +1,7 @@
 // sum.c - what a library has, counted.
 #include "scan/sum.h"
 #include "image/kernels.h"
+#include "scan/hash.h"
 #include "verdict/arch.h"
 
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static uint64_t count_names(const struct nk_scan_library *library, struct nk_sca
     struct nk_table seen = {0};
     for (size_t i = 0; i < library->kernel_count; i++) {
         const char *name = nk_scan_text(library, library->kernels[i].name);
-        if (nk_table_put(&seen, nk_hash_bytes(name, strlen(name)), (void *)(uintptr_t)1)) sum->failed = true;
+        if (nk_table_put(&seen, nk_scan_hash(name, strlen(name)), (void *)(uintptr_t)1)) sum->failed = true;
     }
     uint64_t count = seen.count;
     nk_table_free(&seen);
@@ -176,7 +177,7 @@ static uint64_t lost_names(const struct nk_scan_library *library, const enum nk_
         for (size_t i = 0; i < library->kernel_count; i++) {
             const char *name = nk_scan_text(library, library->kernels[i].name);
             bool none = runs[library->kernels[i].shape] == NK_RUNS_NONE;
-            uint64_t key = nk_hash_bytes(name, strlen(name));
+            uint64_t key = nk_scan_hash(name, strlen(name));
             if (none == (round == 1) && !nk_table_get(&living, key))
                 nk_table_put(none ? &lost : &living, key, (void *)(uintptr_t)1);
         }

@@ -239,3 +239,20 @@ def test_a_library_of_another_processor_is_read_all_the_same(both, tmp_path):
     path = tmp_path / "arm.so"
     path.write_bytes(data)
     assert archs(only(scan(path))) == {"sm_75": 1, "sm_80": 1}
+
+
+@pytest.mark.parametrize("codec", ["none", "size", "speed"])
+@pytest.mark.parametrize("word", ["50", "75@11.8", "80@12.9", "90a", "100", "120@13.5", "88"])
+def test_the_beginning_of_a_real_image_says_what_the_whole_says(store, word, codec):
+    arch, _ = images.arch_of(word)
+    many = [f"_Z{len(name)}{name}Pf" for name in (f"kernel_{i}" for i in range(30))]
+    container = images.container(store, [word], many, options=[f"--compress-mode={codec}"])
+    found = only(scan("--verify", container))
+    assert (found["kernels"], archs(found)) == (30, {f"sm_{arch}": 1})
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_any_number_of_threads_says_the_same(store, threads):
+    parts = [images.container(store, ["75", "80", "ptx80"], [f"_Z3k{i % 10}{i // 10}Pf"]) for i in range(12)]
+    library = shared(store, nv_fatbin=parts * 10)
+    assert only(scan("-j", threads, "--kernels", library)) == only(scan("-j", 1, "--kernels", library))

@@ -5,6 +5,8 @@
 #include "scan/stream.h"
 #include "scan/sum.h"
 
+static const struct nk_scan_how how = {.kernels = true, .verify = true};
+
 struct source {
     struct nk_bytes bytes;
     size_t at, step; // step: most bytes a call gives
@@ -84,8 +86,8 @@ static void assert_same(const struct nk_buf *file, size_t step)
     struct nk_buf expected = {0}, got = {0};
     struct nk_scan_library *whole = nk_scan_library_new("x"), *passed = nk_scan_library_new("x");
     struct source source = {.bytes = view_of(file), .step = step};
-    assert_int_equal(nk_scan_bytes(whole, view_of(file), true, NULL), 0);
-    assert_int_equal(nk_scan_stream(passed, give, &source, true, NULL), 0);
+    assert_int_equal(nk_scan_bytes(whole, view_of(file), &how, NULL), 0);
+    assert_int_equal(nk_scan_stream(passed, give, &source, &how, NULL), 0);
     describe(whole, &expected);
     describe(passed, &got);
     assert_string_equal(got.data, expected.data);
@@ -132,7 +134,7 @@ static void a_stream_that_breaks_keeps_what_came_before_and_says_why(void **stat
     struct nk_scan_library *library = nk_scan_library_new("x");
     struct source source = {.bytes = view_of(&file), .step = 65536, .fails_at = 4u << 20};
     struct nk_err err = {0};
-    assert_int_equal(nk_scan_stream(library, give, &source, true, &err), -1);
+    assert_int_equal(nk_scan_stream(library, give, &source, &how, &err), -1);
     assert_says(&err, "the stream is bad");
     assert_true(library->box_count >= 2);
     nk_scan_library_free(library);
@@ -143,7 +145,7 @@ static void pass_by(struct nk_bytes bytes)
 {
     struct nk_scan_library *library = nk_scan_library_new("x");
     struct source source = {.bytes = bytes, .step = SIZE_MAX};
-    nk_scan_stream(library, give, &source, true, NULL);
+    nk_scan_stream(library, give, &source, &how, NULL);
     assert_false(library->failed);
     nk_scan_library_free(library);
 }

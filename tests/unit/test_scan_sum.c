@@ -5,6 +5,8 @@
 #include "scan/read.h"
 #include "scan/sum.h"
 
+static const struct nk_scan_how how = {.kernels = true, .verify = true};
+
 enum { REAL = 4096, EMPTY = 128 };
 
 static void entry_of(struct nk_buf *buf, uint16_t sm, uint64_t flags, const struct made_kernel *kernels)
@@ -22,7 +24,7 @@ static struct nk_scan_library *read_buf(struct nk_buf *buf)
 {
     struct nk_scan_library *library = nk_scan_library_new("x");
     struct guarded copy = guard(buf->data, buf->size);
-    assert_int_equal(nk_scan_bytes(library, copy.bytes, true, NULL), 0);
+    assert_int_equal(nk_scan_bytes(library, copy.bytes, &how, NULL), 0);
     assert_false(library->failed);
     unguard(&copy);
     nk_buf_free(buf);
