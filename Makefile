@@ -44,13 +44,19 @@ ZSTD_A = $(shell $(CC) -print-file-name=libzstd.a)
 .PHONY: all
 all: $B/libnokernel.so $B/nokernel
 
-$B/libnk.a: $(LIB_OBJ)
+$B/libnk.a: $(LIB_OBJ) $B/knowledge.o
 	$(call say,AR,$@)
 	$Qrm -f $@ && ar rcs $@ $^
 
 $B/%.o: %.c
 	$(call say,CC,$<)
 	$Qmkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PLAIN)),,$(SANFLAGS)) -MMD -MP -c -o $@ $<
+
+# The tables of what runs where become part of the program.
+$B/knowledge.c: scripts/embed $(wildcard knowledge/*.tsv)
+	$Qmkdir -p $(@D) && { scripts/embed $(wordlist 2,99,$^) > $@ || { rm -f $@; false; }; }
+$B/knowledge.o: $B/knowledge.c
+	$Q$(CC) $(ALL_CFLAGS) $(SANFLAGS) -MMD -MP -c -o $@ $<
 
 # What the library shows to others: the hooked functions of the list, dlsym, and the ways out.
 $B/exports.map: include/driver/entries.def Makefile

@@ -20,6 +20,8 @@ size_t nk_page_room(const struct nk_page *page);
 void nk_page_row(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text);
 // The same for the contents of a buffer, which it empties.
 void nk_page_buf(struct nk_page *page, int indent, const char *label, enum nk_style style, struct nk_buf *text);
+// One line that is not broken, whatever its length.
+void nk_page_whole(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text);
 // A sentence over the whole width, indented.
 void nk_page_sentence(struct nk_page *page, int indent, const char *text);
 void nk_page_gap(struct nk_page *page);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "report/json.h"
 #include "driver/results.h"
+#include "report/fix_json.h"
 #include "report/words.h"
 
 #include <jansson.h>
@@ -10,7 +11,7 @@
 #include <time.h>
 
 struct doc {
-    json_t *recordings, *gpus, *libraries, *kernels, *failures, *probes, *refused, *contradictions, *notes;
+    json_t *recordings, *gpus, *libraries, *kernels, *failures, *probes, *refused, *contradictions, *notes, *advice;
     struct nk_sums sum; // over all recordings
     size_t none;        // with --gpu: kernels that would be missing there
     json_t *process;    // of the first recording with a failure, else of the first
@@ -434,6 +435,7 @@ static void add_run(struct doc *doc, struct nk_run *run, size_t index, const str
     for (size_t i = 0; i < run->note_count; i++)
         if (*nk_run_text(run, run->notes[i]))
             json_array_append_new(doc->notes, path(&at, nk_run_text(run, run->notes[i])));
+    nk_fix_json(doc->advice, run, (json_int_t)index, at.asked, options->full_paths);
     sum_up(doc, &sums, json_array_size(doc->recordings) == 1);
 }
 
@@ -457,12 +459,12 @@ static int dump_to_buf(const char *part, size_t size, void *out)
 
 static int write_out(struct doc *doc, bool asked, struct nk_buf *out)
 {
-    json_t *root = json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:[], s:o, s:o, s:o}",
+    json_t *root = json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                              "schema", "nokernel-report/1", "tool", "name", "nokernel", "version", NK_VERSION,
                              "process", doc->process ? doc->process : json_null(), "gpus", doc->gpus, "libraries",
                              doc->libraries, "kernels", doc->kernels, "failures", doc->failures, "probes", doc->probes,
-                             "refused", doc->refused, "contradictions", doc->contradictions, "advice", "notes",
-                             doc->notes, "recordings", doc->recordings, "summary", summary(doc, asked));
+                             "refused", doc->refused, "contradictions", doc->contradictions, "advice", doc->advice,
+                             "notes", doc->notes, "recordings", doc->recordings, "summary", summary(doc, asked));
     if (!root) return -1;
     int result = json_dump_callback(root, dump_to_buf, out, JSON_INDENT(1));
     nk_buf_text(out, "\n");
@@ -481,7 +483,8 @@ int nk_report_json(const char *const *paths, size_t count, const struct nk_text_
                       .probes = json_array(),
                       .refused = json_array(),
                       .contradictions = json_array(),
-                      .notes = json_array()};
+                      .notes = json_array(),
+                      .advice = json_array()};
     int result = 0;
     for (size_t i = 0; i < count; i++) {
         struct nk_run run;

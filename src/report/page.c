@@ -33,10 +33,9 @@ static void broken(struct nk_page *page, const char *text, size_t room, size_t i
     }
 }
 
-void nk_page_row(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text)
+static void begin(struct nk_page *page, int indent, const char *label, enum nk_style style)
 {
     static const char *const on[] = {"", "\033[1m", "\033[1;31m", "\033[2m"};
-    if (!*text) return;
     size_t used = (size_t)indent + strlen(label);
     nk_buf_fill(page->out, ' ', (size_t)indent);
     bool coloured = page->colour && style != NK_STYLE_PLAIN && *label;
@@ -44,7 +43,20 @@ void nk_page_row(struct nk_page *page, int indent, const char *label, enum nk_st
     nk_buf_text(page->out, label);
     if (coloured) nk_buf_text(page->out, "\033[0m");
     nk_buf_fill(page->out, ' ', used < NK_PAGE_TEXT ? NK_PAGE_TEXT - used : 1);
+}
+
+void nk_page_row(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text)
+{
+    if (!*text) return;
+    begin(page, indent, label, style);
     broken(page, text, nk_page_room(page), NK_PAGE_TEXT);
+}
+
+void nk_page_whole(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text)
+{
+    begin(page, indent, label, style);
+    nk_buf_text(page->out, text);
+    nk_buf_text(page->out, "\n");
 }
 
 void nk_page_buf(struct nk_page *page, int indent, const char *label, enum nk_style style, struct nk_buf *text)

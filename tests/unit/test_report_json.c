@@ -287,5 +287,6 @@ int main(void)
         T(a_bar_in_a_command_does_not_end_its_cell),
     };
     setenv("HOME", "/nobody", 1);
+    setenv("NOKERNEL_LANG", "en", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

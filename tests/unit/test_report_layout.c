@@ -103,5 +103,6 @@ int main(void)
         T(words_that_fit_on_no_line_stay_whole),
     };
     setenv("HOME", "/nobody", 1);
+    setenv("NOKERNEL_LANG", "en", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

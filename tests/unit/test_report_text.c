@@ -17,6 +17,13 @@ static void a_failed_launch_is_told_with_kernel_library_images_and_need(void **s
                      "    needs sm_120 (or PTX for compute_120 or lower)\n"
                      "    at    launch_fill  libtorch_cuda.so\n"
                      "          at_fill  libtorch_cuda.so\n"
+                     "    fix   torch 2.7.0 or newer from the cu128 index (up to 2.11.0 there) has\n"
+                     "          code for sm_120 (not safe: other packages may have to move too)\n"
+                     "            ~/v/bin/python3 -m pip install --upgrade \"torch>=2.7.0\" \\\n"
+                     "              torchvision --index-url https://download.pytorch.org/whl/cu128\n"
+                     "    or    torch 2.15.0, built for CUDA 13.2, has code for sm_120: the newest\n"
+                     "          known for this driver (not safe: other packages may have to move too)\n"
+                     "            ~/v/bin/python3 -m pip install --upgrade \"torch==2.15.0\" torchvision\n"
                      "\n"
                      "  also in this process, for sm_120\n"
                      "    none  torchvision 0.16.2   torchvision/_C.so: sm_80 sm_86, no PTX\n"
@@ -356,7 +363,12 @@ static void another_gpu_can_be_asked_about(void **state)
            "  MISSING work\n"
            "    in    /opt/libk.so\n"
            "    has   sm_80 sm_90, no PTX\n"
-           "    needs sm_120 (or PTX for compute_120 or lower)\n");
+           "    needs sm_120 (or PTX for compute_120 or lower)\n"
+           "\n"
+           "    fix   for libk.so: compile it for sm_120 with the toolkit of CUDA 12.8 or\n"
+           "          newer, in CMake: CMAKE_CUDA_ARCHITECTURES=120 (safe: nothing else is\n"
+           "          replaced)\n"
+           "            nvcc -gencode arch=compute_120,code=sm_120 ...\n");
 }
 
 static void another_gpu_that_lacks_nothing_is_one_line(void **state)
@@ -400,5 +412,6 @@ int main(void)
         T(another_gpu_that_lacks_nothing_is_one_line),
     };
     setenv("HOME", "/nobody", 1);
+    setenv("NOKERNEL_LANG", "en", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

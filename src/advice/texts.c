@@ -1,0 +1,42 @@
+// texts.c - the catalogue of the advice.
+#include "advice/texts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *key, *in[NK_LANGUAGES];
+} texts[] = {
+#define NK_TEXT(key, english, chinese) {#key, {english, chinese}},
+#include "advice/texts.def"
+#undef NK_TEXT
+};
+
+const char *nk_text_raw(enum nk_language language, enum nk_text text) { return texts[text].in[language]; }
+
+const char *nk_text_key(enum nk_text text) { return texts[text].key; }
+
+// POSIX: of the three locale variables the first that is set and not empty decides.
+enum nk_language nk_text_language(void)
+{
+    static const char *const names[] = {"NOKERNEL_LANG", "LC_ALL", "LC_MESSAGES", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value) return strncmp(value, "zh", 2) ? NK_ENGLISH : NK_CHINESE;
+    }
+    return NK_ENGLISH;
+}
+
+void nk_text_add(struct nk_buf *out, enum nk_language language, enum nk_text text, const char *first,
+                 const char *second, const char *third, const char *fourth)
+{
+    const char *const values[] = {first, second, third, fourth};
+    for (const char *at = texts[text].in[language]; *at;) {
+        if (at[0] == '{' && at[1] >= '1' && at[1] <= '4' && at[2] == '}') {
+            if (values[at[1] - '1']) nk_buf_text(out, values[at[1] - '1']);
+            at += 3;
+        } else {
+            nk_buf_add(out, at++, 1);
+        }
+    }
+}
