@@ -29,6 +29,7 @@ endif
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)  $(2)")
 export B
+JOBS := $(shell nproc 2>/dev/null || echo 2)
 
 # ---- files
 LIB_OBJ := $(patsubst %.c,$B/%.o,$(filter-out src/cli/%,$(wildcard src/*/*.c)))
@@ -89,7 +90,9 @@ APP_TESTS = tests/e2e/test_apps*.py
 E2E_TESTS = $(filter-out $(wildcard $(TORCH_TESTS) $(APP_TESTS)),$(wildcard tests/e2e/test_*.py)) \
             $(wildcard tests/sim/selftest/test_*.py)
 
-.PHONY: unit lint fuzz sim e2e check check-apps check-abi demo bench
+.PHONY: unit unit-programs lint fuzz sim e2e check check-apps check-abi demo bench
+unit-programs: $(UNIT)
+
 unit: $(UNIT)
 	$Qscripts/run-unit $(UNIT)
 
@@ -106,9 +109,14 @@ e2e: all sim
 # Everything but the large applications. Each runner ends with one line that sums up.
 check:
 	$Qscripts/setup check && scripts/get-runtimes && scripts/get-runtimes cublas && scripts/get-torch cuda12 cuda13
-	$Q$(MAKE) --no-print-directory WERROR=1 all sim
-	$Q$(MAKE) --no-print-directory lint unit fuzz
-	$Q$(MAKE) --no-print-directory SAN=address,undefined unit check-sanitized
+	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim $(UNIT)
+	$Q$(MAKE) --no-print-directory lint
+	$Q$(MAKE) --no-print-directory unit
+	$Q$(MAKE) --no-print-directory fuzz
+	$Q$(MAKE) --no-print-directory -j$(JOBS) SAN=address,undefined all sim unit-programs
+	$Q$(MAKE) --no-print-directory SAN=address,undefined unit
+	$Q$(MAKE) --no-print-directory SAN=address,undefined check-sanitized
+	$Q$(MAKE) --no-print-directory -j$(JOBS) SAN=thread all sim
 	$Q$(MAKE) --no-print-directory SAN=thread check-sanitized
 	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(E2E_TESTS) $(TORCH_TESTS)
 
@@ -120,13 +128,13 @@ check-sanitized: all sim
 # Real applications: about 3 GB of downloads.
 check-apps:
 	$Qscripts/setup check && scripts/get-apps
-	$Q$(MAKE) --no-print-directory WERROR=1 all sim
+	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim
 	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(APP_TESTS)
 
 # The main job: a real training script on a real PyTorch wheel that has no image for the GPU.
 demo:
 	$Qscripts/setup check
-	$Q$(MAKE) --no-print-directory all sim
+	$Q$(MAKE) --no-print-directory -j$(JOBS) all sim
 	$Qscripts/demo
 
 # Compares abi.h and entries.def with NVIDIA's headers where there are any.
