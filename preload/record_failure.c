@@ -49,6 +49,23 @@ static uint32_t add_stack(void)
     return stack.id;
 }
 
+// Where the program itself made the call: past the shared runtime, whose own calls of the driver are hooked too.
+static const void *program_of(const void *caller)
+{
+    enum { ROOM = 16 };
+    void *addresses[ROOM];
+    struct nk_dso dso;
+    bool passed = false;
+    if (!caller || !nk_dso_find(caller, &dso) || !strstr(dso.path, "/libcudart")) return caller;
+    size_t count = nk_stack_walk(addresses, ROOM);
+    for (size_t i = 0; i < count; i++) {
+        bool inside = (uintptr_t)addresses[i] >= dso.start && (uintptr_t)addresses[i] < dso.end;
+        if (passed && !inside) return addresses[i];
+        passed |= inside;
+    }
+    return caller;
+}
+
 struct python_frames {
     uint32_t count;
     struct nk_rec_python_frame frame[NK_PYTHON_FRAMES];
@@ -114,7 +131,7 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
         .result = event->result,
         .kernel = event->kernel ? event->kernel->id : 0,
         .container = container ? container->id : 0,
-        .library = nk_core_library_at(call ? call->caller : event->caller),
+        .library = nk_core_library_at(call ? call->caller : program_of(event->caller)),
         .gpu = event->gpu,
         .pinned = event->pinned,
         .runtime = event->runtime,
@@ -174,7 +191,7 @@ static void add_surfaced(struct nk_failure *failure, enum nk_entry_id api, int r
         .failure = failure->id,
         .api = nk_core_text(nk_entries[api].symbol),
         .result = r,
-        .library = nk_core_library_at(caller),
+        .library = nk_core_library_at(program_of(caller)),
         .later = failure->thread != &nk_thread || failure->launches != nk_thread.launches,
         .thread = thread_id(),
         .time = nk_core_time(),

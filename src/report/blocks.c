@@ -270,17 +270,21 @@ static bool image_query(const struct nk_run_failure *f)
 
 void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all)
 {
+    struct nk_buf line = {0};
     size_t shown = 0;
     for (size_t i = 0; i < run->failure_count && shown < MOST_BLOCKS; i++) {
         const struct nk_run_failure *f = &run->failures[i];
         bool late = f->surfaced && f->surfaced->r.later;
         if (!image_query(f) || !(late || all) || !first_of_block(run, i)) continue;
         failure(page, run, f, "ASKED");
-        nk_page_row(page, 4, "that", NK_STYLE_PLAIN,
-                    late ? "is a query, not a launch; but its error is what the program read later"
-                         : "is a query, not a launch; the program may have stopped because of it");
+        nk_buf_text(&line, "is a query, not a launch");
+        if (f->library) nk_buf_format(&line, ", asked by %s", nk_words_base(f->library->path));
+        nk_buf_text(&line, late ? "; but its error is what the program read later"
+                                : "; the program may have stopped because of it");
+        nk_page_buf(page, 4, "that", NK_STYLE_PLAIN, &line);
         shown++;
     }
+    nk_buf_free(&line);
 }
 
 static bool same_query(const struct nk_run_failure *a, const struct nk_run_failure *b)
