@@ -130,6 +130,12 @@ static void gpus(struct nk_page *page, struct nk_run *run)
         nk_page_buf(page, 2, label, NK_STYLE_PLAIN, &line);
     }
     if (!run->gpu_count) nk_page_row(page, 2, label, NK_STYLE_PLAIN, "none was used");
+    for (uint32_t i = 0; run->gpu_count && run->env && i < run->process.envc; i++) {
+        const char *variable = nk_run_text(run, run->env[i]);
+        if (strncmp(variable, "CUDA_VISIBLE_DEVICES=", 21)) continue;
+        nk_buf_format(&line, "numbered as the program sees them: %s", variable);
+        nk_page_buf(page, 2, "", NK_STYLE_PLAIN, &line);
+    }
     nk_buf_free(&line);
 }
 
