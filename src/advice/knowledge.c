@@ -83,7 +83,7 @@ struct nk_verdict nk_known_runs(const char *sass, const char *ptx, int cuda, con
 {
     struct nk_image images[48];
     size_t count = add(images, 0, 24, sass, -1);
-    count = add(images, count, 48, ptx, isa_of(cuda));
+    if (*ptx) count = add(images, count, 48, ptx, isa_of(cuda));
     if (!count) return (struct nk_verdict){.runs = NK_RUNS_UNKNOWN, .image = -1};
     return nk_judge(images, count, NULL, target);
 }

@@ -189,7 +189,10 @@ static void exactly(const struct choice *c, struct nk_advice *out, const struct 
 
 // ---- the three ways
 
-// The one whose CUDA is the nearest to the installed one; older before newer.
+// Was this very wheel read, or is its list that of the script that built it?
+static bool measured(const struct nk_wheel *w) { return !strcmp(cell(w, NK_WHEEL_EVIDENCE), "measured"); }
+
+// One that was measured; else the one whose CUDA is the nearest to the installed one, older before newer.
 static const struct nk_wheel *same_version(const struct choice *c)
 {
     const struct nk_wheel *best = NULL;
@@ -197,7 +200,8 @@ static const struct nk_wheel *same_version(const struct choice *c)
     for (size_t i = 0; i < c->count; i++) {
         const struct nk_wheel *w = &c->wheel[i];
         if (!c->fits[i] || nk_version_compare(w->torch, c->installed) || !*cell(w, NK_WHEEL_INDEX)) continue;
-        if (!best || (w->cuda < installed ? true : best->cuda > installed && w->cuda < best->cuda)) best = w;
+        bool nearer = best && (w->cuda < installed || (best->cuda > installed && w->cuda < best->cuda));
+        if (!best || (measured(w) == measured(best) ? nearer : measured(w))) best = w;
     }
     return best;
 }
@@ -243,12 +247,17 @@ static const struct nk_wheel *step_up(const struct choice *c, struct nk_advice *
     return NULL;
 }
 
-// The newest version; of its builds the one for the newest CUDA: drivers that cannot start it were left out before.
+// The newest version; of its builds one that was measured, else the one for the newest CUDA.
 static const struct nk_wheel *newest(const struct choice *c)
 {
-    for (size_t i = c->count; i > 0; i--)
-        if (c->fits[i - 1]) return &c->wheel[i - 1];
-    return NULL;
+    const struct nk_wheel *best = NULL;
+    for (size_t i = c->count; i > 0; i--) {
+        const struct nk_wheel *w = &c->wheel[i - 1];
+        if (!c->fits[i - 1]) continue;
+        if (best && strcmp(w->torch, best->torch)) break;
+        if (!best || (measured(w) && !measured(best))) best = w;
+    }
+    return best;
 }
 
 // ---- nothing fits

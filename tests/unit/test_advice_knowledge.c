@@ -1,0 +1,175 @@
+// test_advice_knowledge.c - the tables have the form that the code expects, and do not contradict each other.
+#define _GNU_SOURCE
+#include "advice.h"
+#include "driver/results.h"
+#include "verdict/arch.h"
+
+static const struct {
+    const char *name, *columns;
+    const struct nk_knowledge *table;
+} tables[] = {
+#define TABLE(table, NAME, columns) {#table, columns, &nk_known_##table},
+    NK_KNOWLEDGE_LIST(TABLE)
+#undef TABLE
+};
+
+static void every_heading_is_the_one_that_the_code_expects(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < COUNT(tables); t++) {
+        struct nk_buf heading = {0};
+        for (int c = 0; c < tables[t].table->columns; c++)
+            nk_buf_format(&heading, "%s%s", c ? " " : "", nk_known(tables[t].table, 0, c));
+        assert_string_equal(heading.data, tables[t].columns);
+        nk_buf_free(&heading);
+    }
+}
+
+static void every_row_names_a_source_that_others_can_look_up(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < COUNT(tables); t++)
+        for (int row = 1; row < tables[t].table->rows; row++) {
+            const char *source = nk_known(tables[t].table, row, tables[t].table->columns - 1);
+            if (!*source || strstr(source, "stored") || strstr(source, "facts/"))
+                fail_msg("%s, row %d: source \"%s\"", tables[t].name, row, source);
+        }
+}
+
+static void every_list_of_architectures_holds_known_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct nk_knowledge *table;
+        int column;
+    } lists[] = {{&nk_known_torch_wheels, NK_WHEEL_SASS},   {&nk_known_torch_wheels, NK_WHEEL_PTX},
+                 {&nk_known_torch_wheels, NK_WHEEL_LINALG}, {&nk_known_torch_wheels, NK_WHEEL_EXTRA},
+                 {&nk_known_torch_domain, NK_DOMAIN_SASS},  {&nk_known_torch_domain, NK_DOMAIN_PTX},
+                 {&nk_known_packages, NK_PACK_SASS},        {&nk_known_packages, NK_PACK_PTX},
+                 {&nk_known_rebuild, NK_REBUILD_ARCHES}};
+    for (size_t i = 0; i < COUNT(lists); i++)
+        for (int row = 1; row < lists[i].table->rows; row++) {
+            char copy[256], *rest = NULL;
+            snprintf(copy, sizeof copy, "%s", nk_known(lists[i].table, row, lists[i].column));
+            for (char *word = strtok_r(copy, ";", &rest); word; word = strtok_r(NULL, ";", &rest)) {
+                struct nk_arch arch;
+                if (nk_arch_parse(word, &arch, NULL) || nk_arch_kin(arch.sm) == NK_KIN_UNKNOWN)
+                    fail_msg("row %d: %s", row, word);
+            }
+        }
+}
+
+static void no_wheel_stands_there_twice(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {"x86_64", "aarch64"};
+    static struct nk_wheel wheels[NK_WHEELS_MOST];
+    for (size_t m = 0; m < 2; m++) {
+        size_t count = nk_wheels(wheels, machines[m]);
+        assert_in_range(count, 20, NK_WHEELS_MOST - 20);
+        for (size_t i = 1; i < count; i++)
+            if (!strcmp(wheels[i].torch, wheels[i - 1].torch) && wheels[i].cuda == wheels[i - 1].cuda)
+                fail_msg("torch %s %s on %s", wheels[i].torch, wheels[i].variant, machines[m]);
+    }
+}
+
+static void every_wheel_was_built_by_a_toolkit_that_knows_its_architectures(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_torch_wheels.rows; row++) {
+        char cuda[NK_NAME_TEXT], copy[256], *rest = NULL;
+        nk_name_cuda(cuda, nk_version_cuda(nk_known(&nk_known_torch_wheels, row, NK_WHEEL_VARIANT)));
+        snprintf(copy, sizeof copy, "%s", nk_known(&nk_known_torch_wheels, row, NK_WHEEL_SASS));
+        for (char *word = strtok_r(copy, ";", &rest); word; word = strtok_r(NULL, ";", &rest)) {
+            int sm = nk_known_row(&nk_known_sm_toolkit, NK_SM_SM, word);
+            if (!sm) fail_msg("sm_%s has no row in sm_toolkit", word);
+            const char *first = nk_known(&nk_known_sm_toolkit, sm, NK_SM_FIRST),
+                       *last = nk_known(&nk_known_sm_toolkit, sm, NK_SM_LAST);
+            if (nk_version_compare(cuda, first) < 0 || (*last && nk_version_compare(cuda, last) > 0))
+                fail_msg("torch %s, CUDA %s: sm_%s", nk_known(&nk_known_torch_wheels, row, NK_WHEEL_TORCH), cuda, word);
+        }
+    }
+}
+
+static void every_toolkit_that_is_named_has_a_row(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_sm_toolkit.rows; row++) {
+        const char *first = nk_known(&nk_known_sm_toolkit, row, NK_SM_FIRST),
+                   *last = nk_known(&nk_known_sm_toolkit, row, NK_SM_LAST);
+        if (nk_version_cuda(first) >= 8000)
+            assert_int_not_equal(nk_known_row(&nk_known_cuda_versions, NK_CUDA_CUDA, first), 0);
+        if (*last) assert_int_not_equal(nk_known_row(&nk_known_cuda_versions, NK_CUDA_CUDA, last), 0);
+    }
+}
+
+static void toolkits_and_drivers_agree_with_the_rules_about_ptx(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_cuda_versions.rows; row++) {
+        int cuda = nk_version_cuda(nk_known(&nk_known_cuda_versions, row, NK_CUDA_CUDA));
+        int isa = nk_version_cuda(nk_known(&nk_known_cuda_versions, row, NK_CUDA_ISA));
+        assert_int_equal(isa / 1000 * 10 + isa % 1000 / 10, nk_driver_ptx_limit(cuda, NULL));
+    }
+}
+
+static void every_gpu_has_an_architecture_that_the_rules_know(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_gpus.rows; row++)
+        if (nk_arch_kin(atoi(nk_known(&nk_known_gpus, row, NK_GPU_SM))) == NK_KIN_UNKNOWN)
+            fail_msg("%s", nk_known(&nk_known_gpus, row, NK_GPU_NAME));
+}
+
+static void every_error_that_means_a_missing_image_is_explained(void **state)
+{
+    (void)state;
+    static const char *const codes[] = {"98", "200", "209", "218", "221", "222", "223", "500"};
+    for (size_t i = 0; i < COUNT(codes); i++) {
+        assert_int_not_equal(nk_known_row(&nk_known_errors, NK_ERROR_CODE, codes[i]), 0);
+        assert_true(nk_result_is_image(atoi(codes[i])));
+    }
+}
+
+static void versions_are_ordered_as_pip_orders_them(void **state)
+{
+    (void)state;
+    static const char *const rising[] = {
+        "1.13.1",       "2.0.0", "2.7.0.dev20250310+cu124", "2.7.0rc1", "2.7.0", "2.7.1", "2.9.1", "2.10.0",
+        "2.10.0.post1", "2.15.0"};
+    for (size_t i = 1; i < COUNT(rising); i++)
+        if (strcmp(rising[i], "2.7.0rc1") && strcmp(rising[i], "2.10.0.post1"))
+            assert_true(nk_version_compare(rising[i - 1], rising[i]) < 0);
+    assert_int_equal(nk_version_compare("2.4.1+cu121", "2.4.1"), 0);
+    assert_true(nk_version_compare("2.7.0rc1", "2.7.0") < 0);
+    assert_int_equal(nk_version_compare("2.7", "2.7.0"), 0);
+}
+
+static void cuda_versions_are_read_from_names_of_indexes_and_from_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(nk_version_cuda("cu128"), 12080);
+    assert_int_equal(nk_version_cuda("cu102"), 10020);
+    assert_int_equal(nk_version_cuda("13.0"), 13000);
+    assert_int_equal(nk_version_cuda("cpu"), 0);
+    assert_int_equal(nk_version_cuda(""), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test(name)
+    const struct CMUnitTest tests[] = {
+        T(every_heading_is_the_one_that_the_code_expects),
+        T(every_row_names_a_source_that_others_can_look_up),
+        T(every_list_of_architectures_holds_known_ones),
+        T(no_wheel_stands_there_twice),
+        T(every_wheel_was_built_by_a_toolkit_that_knows_its_architectures),
+        T(every_toolkit_that_is_named_has_a_row),
+        T(toolkits_and_drivers_agree_with_the_rules_about_ptx),
+        T(every_gpu_has_an_architecture_that_the_rules_know),
+        T(every_error_that_means_a_missing_image_is_explained),
+        T(versions_are_ordered_as_pip_orders_them),
+        T(cuda_versions_are_read_from_names_of_indexes_and_from_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
