@@ -9,8 +9,17 @@
 #include <string.h>
 
 #define STEP        (1u << 20)
-#define RETAIN      (2u << 20) // bytes behind that stay: section names are found there
-#define TABLE_LIMIT (4u << 20) // bytes of section headers that are kept
+#define RETAIN      (2u << 20)  // bytes behind that stay: section names are found there
+#define TABLE_LIMIT (4u << 20)  // bytes of section headers that are kept
+#define NAMES_REACH (32u << 10) // bytes that are kept on either side of what may be a section's name
+enum { NAMES_KEPT = 8 };
+
+// Bytes that may be a table of section names: they hold the name of the one section that matters.
+struct kept {
+    uint64_t at;
+    size_t size;
+    uint8_t *data;
+};
 
 struct window {
     nk_stream_read read;
@@ -24,6 +33,9 @@ struct window {
     uint64_t table_at;
     size_t table_size;
     uint8_t *table;
+    // Section names may stand long before them: behind them lld writes all symbol names. The last of these are kept.
+    struct kept kept[NAMES_KEPT];
+    size_t kept_count;
 };
 
 // ---- the window
@@ -173,6 +185,21 @@ static uint64_t read_cubin(struct pass *pass, uint64_t at)
 
 // ---- the search
 
+// Keeps the bytes around a name of the section of fat binaries.
+static void keep_names(struct window *w, uint64_t at)
+{
+    struct kept *kept = &w->kept[w->kept_count++ % NAMES_KEPT];
+    ensure(w, at, NAMES_REACH);
+    uint64_t start = at - w->base > NAMES_REACH ? at - NAMES_REACH : w->base;
+    size_t size = (size_t)(w->base + w->size - start);
+    if (size > 2 * NAMES_REACH) size = 2 * NAMES_REACH;
+    free(kept->data);
+    *kept = (struct kept){.at = start, .data = malloc(size)};
+    if (!kept->data) return;
+    kept->size = size;
+    memcpy(kept->data, w->data + (start - w->base), size);
+}
+
 static uint64_t next_cubin(struct nk_bytes view, uint64_t start)
 {
     static const char ident[] = "\177ELF\2\1\1";
@@ -189,6 +216,11 @@ static uint64_t search(struct pass *pass, uint64_t at, uint64_t to)
     if (view.size > to - at + 32) view.size = (size_t)(to - at) + 32;
     int64_t key = nk_bytes_find(view, 0, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE);
     uint64_t container = key < 0 ? view.size : (uint64_t)key, cubin = next_cubin(view, 0);
+    uint64_t next = container < cubin ? container : cubin;
+    if (next > to - at) next = to - at;
+    // One name a stretch is enough: a table of names is small.
+    int64_t name = pass->w.table ? nk_bytes_find(nk_bytes(view.data, (size_t)next), 0, "fatbin", 7) : -1;
+    if (name >= 0) keep_names(&pass->w, at + (uint64_t)name);
     if (container >= to - at && cubin >= to - at) return to;
     return container <= cubin ? read_container(pass, at + container) : read_cubin(pass, at + cubin);
 }
@@ -245,9 +277,13 @@ static struct nk_bytes section_names(const struct window *w, uint16_t index)
 {
     uint64_t start = 0, size = 0;
     struct nk_bytes table = nk_bytes(w->table, w->table_size), names = {0};
-    if (nk_bytes_u64(table, 64ull * index + 24, &start) && nk_bytes_u64(table, 64ull * index + 32, &size) &&
-        start >= w->base)
-        nk_bytes_part(nk_bytes(w->data, w->size), start - w->base, size, &names);
+    if (!nk_bytes_u64(table, 64ull * index + 24, &start) || !nk_bytes_u64(table, 64ull * index + 32, &size))
+        return names;
+    if (start >= w->base && nk_bytes_part(nk_bytes(w->data, w->size), start - w->base, size, &names)) return names;
+    for (size_t i = 0; i < NAMES_KEPT; i++) {
+        const struct kept *kept = &w->kept[i];
+        if (start >= kept->at && nk_bytes_part(nk_bytes(kept->data, kept->size), start - kept->at, size, &names)) break;
+    }
     return names;
 }
 
@@ -274,7 +310,8 @@ static void drop_forgotten(struct nk_scan_library *library)
     library->kernel_count = kept;
 }
 
-static void name_sections(struct pass *pass, uint16_t index)
+// False when there are containers and no names of sections.
+static bool name_sections(struct pass *pass, uint16_t index)
 {
     struct window *w = &pass->w;
     struct nk_scan_library *library = pass->library;
@@ -293,6 +330,7 @@ static void name_sections(struct pass *pass, uint16_t index)
         if (found) box->section = nk_scan_add_text(library, name);
     }
     drop_forgotten(library);
+    return names.size || !library->box_count;
 }
 
 int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *user, const struct nk_scan_how *how,
@@ -307,10 +345,11 @@ int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *u
     learn_table(&pass.w, &elf);
     if (pass.w.table) nk_bytes_u16(from(&pass.w, 0), 62, &index);
     search_all(&pass, 0);
-    if (pass.w.table) name_sections(&pass, index);
+    bool named = !pass.w.table || name_sections(&pass, index);
     library->size = pass.w.base + pass.w.size;
     free(pass.w.table);
     free(pass.w.data);
+    for (size_t i = 0; i < NAMES_KEPT; i++) free(pass.w.kept[i].data);
     uint64_t mismatch = pass.tools.mismatch;
     nk_box_free(&pass.box);
     nk_box_tools_free(&pass.tools);
@@ -319,5 +358,10 @@ int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *u
         return nk_fail(err, NK_ERR_BAD_INPUT,
                        "the beginnings of %llu images do not say the same as the whole images; please report that",
                        (unsigned long long)mismatch);
-    return library->failed ? nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is in it") : 0;
+    if (library->failed) return nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is in it");
+    if (!named)
+        return nk_fail(err, NK_ERR_BAD_INPUT,
+                       "the names of its sections could not be read in passing: input of the device linker is counted "
+                       "as if it could be loaded; unpack it and scan the file");
+    return 0;
 }
