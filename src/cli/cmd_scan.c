@@ -1,6 +1,7 @@
 // cmd_scan.c - `nokernel scan`: what files, archives and installations can run on, without GPU or toolkit.
 #define _GNU_SOURCE
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "scan/diff.h"
 #include "scan/gate.h"
 #include "scan/json.h"
@@ -182,18 +183,22 @@ static int report(const struct nk_scan *scan, const struct asked *a)
     return code;
 }
 
-static int differ(char **operands, const struct asked *a, const struct nk_scan_options *how)
+static int differ(char **operands, const struct asked *a, const struct nk_scan_options *how,
+                  struct nk_progress *progress)
 {
     struct nk_scan old = {0}, new_one = {0};
     struct nk_buf out = {0};
     nk_scan_path(&old, operands[0], how);
     nk_scan_path(&new_one, operands[1], how);
+    nk_progress_end(progress);
     (a->w.json ? nk_scan_diff_json : nk_scan_diff_text)(&out, &old, &new_one, &a->show);
     int code = write_out(&out), first = tell_problems(&old), second = tell_problems(&new_one);
     nk_scan_free(&old);
     nk_scan_free(&new_one);
     return code ? code : first ? first : second;
 }
+
+static void tell(void *user, const char *what, uint64_t done, uint64_t all) { nk_progress_tell(user, what, done, all); }
 
 static int scan_main(int argc, char **argv)
 {
@@ -220,11 +225,14 @@ static int scan_main(int argc, char **argv)
     int code = nk_cli_options(&argc, argv, options, false, &nk_cmd_scan);
     if (code) return code < 0 ? NK_EXIT_OK : code;
     if ((code = check(&a, argc - 1))) return code;
-    struct nk_scan_options how = {.how = {!w->quick, w->verify, a.threads}};
-    if (w->diff) return differ(argv + 1, &a, &how);
+    struct nk_progress progress;
+    struct nk_scan_options how = {.how = {!w->quick, w->verify, a.threads}, .progress = tell, .user = &progress};
+    nk_progress_start(&progress, STDERR_FILENO);
+    if (w->diff) return differ(argv + 1, &a, &how, &progress);
     for (int i = 1; i < argc; i++) nk_scan_path(&scan, argv[i], &how);
     if (w->python) nk_scan_python(&scan, w->python, &how);
     if (w->pid) nk_scan_process(&scan, w->pid, &how);
+    nk_progress_end(&progress);
     code = report(&scan, &a);
     nk_scan_free(&scan);
     return code;

@@ -6,9 +6,11 @@ import io
 import json
 import lzma
 import os
+import pty
 import subprocess
 import sys
 import tarfile
+import threading
 import zipfile
 
 import pytest
@@ -226,3 +228,33 @@ def test_nothing_is_left_in_the_folder_of_temporary_files(library, tmp_path):
     path = wheel(tmp_path / "made.whl", library)
     command("scan", path, env={**os.environ, "TMPDIR": str(temporary)})
     assert list(temporary.iterdir()) == []
+
+
+def on_a_terminal(*arguments, term="xterm"):
+    """What a scan writes to a terminal that is its stderr, and its stdout, which is none."""
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "TERM": term}
+    process = subprocess.Popen([COMMAND, "scan", *arguments], stdout=subprocess.PIPE, stderr=theirs, env=env)
+    os.close(theirs)
+    reader = threading.Thread(target=process.stdout.read)
+    reader.start()
+    seen = b""
+    try:
+        while block := os.read(ours, 4096):
+            seen += block
+    except OSError:  # the other end is closed
+        pass
+    reader.join()
+    assert process.wait() == 0
+    return seen.decode()
+
+
+def test_long_work_says_on_a_terminal_how_far_it_is_and_wipes_that(large, tmp_path):
+    path = tmp_path / "large.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.write(large, "folder/large.so")
+    seen = on_a_terminal("--verify", path)
+    if seen:  # a machine that is quicker than half a second has nothing to say
+        assert "% of" in seen and "folder/large.so" in seen
+        assert seen.endswith("\r\x1b[K")
+    assert on_a_terminal(path, term="dumb") == ""
