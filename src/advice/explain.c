@@ -1,0 +1,213 @@
+// explain.c - what a word means: errors, reasons, and the way to architectures and GPUs.
+#define _GNU_SOURCE
+#include "advice/explain.h"
+#include "advice/knowledge.h"
+#include "driver/results.h"
+#include "verdict/arch.h"
+#include "verdict/rules.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+// What helps against a reason for which code does not run. Reasons that name no fault have no row.
+static const struct {
+    enum nk_reason reason;
+    const char *text;
+} remedies[] = {
+    {NK_REASON_HOLLOW, "choose another back end of the library, or a build for this GPU: no error will tell"},
+    {NK_REASON_CUBIN_ABI_NEWER, "if the driver refuses it (200): a driver for CUDA 13 (580), or a build by CUDA 12"},
+    {NK_REASON_KERNEL_NOT_IN_IMAGE, "choose another back end of the library; report it upstream"},
+    {NK_REASON_CODEC_NEWER_THAN_DRIVER, "a driver for CUDA 12.4 or newer (550), or a build with --compress-mode=speed"},
+    {NK_REASON_PTX_TOO_NEW_ISA, "a newer driver, or a build with machine code for this GPU"},
+    {NK_REASON_JIT_DISABLED, "unset CUDA_DISABLE_PTX_JIT"},
+    {NK_REASON_FORCE_PTX_NO_PTX, "unset CUDA_FORCE_PTX_JIT"},
+    {NK_REASON_TEGRA, "a build for exactly this architecture; a newer driver does not help"},
+    {NK_REASON_ARCH_SPECIFIC, "another back end, or a build for this architecture; a newer driver does not help"},
+    {NK_REASON_FAMILY, "another back end, or a build for this family; a newer driver does not help"},
+    {NK_REASON_PTX_HIGHER_THAN_GPU, "a build with code for this GPU, or with PTX for it or an older one"},
+    {NK_REASON_NO_IMAGE, "a build with code for this GPU; a newer driver does not help"},
+    {NK_REASON_LTO_ONLY, "the program must link it first (nvJitLink), or a build with machine code"},
+};
+
+struct nk_buf *nk_explain_row(struct nk_explained *out, const char *key, const char *label, bool list)
+{
+    static struct nk_buf nowhere; // a row too many would be a mistake of this file: it is dropped
+    if (out->count && !out->row[out->count - 1].text.size) out->count--;
+    if (out->count == NK_EXPLAIN_ROWS) return &nowhere;
+    struct nk_explain_row *row = &out->row[out->count++];
+    *row = (struct nk_explain_row){.key = key, .label = label, .list = list};
+    return &row->text;
+}
+
+static void say(struct nk_explained *out, const char *key, const char *label, const char *text)
+{
+    if (*text) nk_buf_text(nk_explain_row(out, key, label, false), text);
+}
+
+// ---- results
+
+static void explain_result(struct nk_explained *out, int code, const struct nk_result *result)
+{
+    struct nk_buf number = {0};
+    nk_buf_format(&number, "%d", code);
+    int row = number.data ? nk_known_row(&nk_known_errors, NK_ERROR_CODE, number.data) : 0;
+    out->kind = "error";
+    nk_buf_format(&out->title, "%d", code);
+    if (result && result->runtime_name) nk_buf_format(&out->title, " %s", result->runtime_name);
+    if (result && result->driver_name)
+        nk_buf_format(&out->title, "%s%s", result->runtime_name ? ", " : " ", result->driver_name);
+    if (result) say(out, "text", "says", result->text);
+    if (row) {
+        say(out, "means", "means", nk_known(&nk_known_errors, row, NK_ERROR_MEANS));
+        say(out, "does_not_mean", "not", nk_known(&nk_known_errors, row, NK_ERROR_NOT));
+        say(out, "do", "do", nk_known(&nk_known_errors, row, NK_ERROR_DO));
+        say(out, "source", "source", nk_known(&nk_known_errors, row, NK_ERROR_SOURCE));
+    } else {
+        say(out, "means", "means",
+            nk_result_is_image(code) ? "no image of the kernel could be used on this GPU"
+                                     : "nothing about images of kernels, as far as is known");
+    }
+    nk_buf_free(&number);
+}
+
+// Codes of CUDA before 10.1 have a row of their own and mean something else today.
+static bool by_number(struct nk_explained *out, const char *word)
+{
+    char *end;
+    long code = strtol(word, &end, 10);
+    if (!isdigit((unsigned char)*word) || *end || code > 9999) return false;
+    const struct nk_result *result = nk_result_find((int)code);
+    if (!result && !nk_known_row(&nk_known_errors, NK_ERROR_CODE, word)) return false;
+    explain_result(out, (int)code, result);
+    return true;
+}
+
+// The longest text of a result that stands in a message.
+static bool by_message(struct nk_explained *out, const char *word)
+{
+    const struct nk_result *best = NULL;
+    for (int code = 1; code < 1000; code++) {
+        const struct nk_result *result = nk_result_find(code);
+        if (!result || strlen(result->text) < 8) continue;
+        bool in = strcasestr(word, result->text) || (strlen(word) >= 12 && strcasestr(result->text, word));
+        if ((result->runtime_name && strstr(word, result->runtime_name)) ||
+            (result->driver_name && strstr(word, result->driver_name)))
+            in = true;
+        if (in && (!best || strlen(result->text) > strlen(best->text))) best = result;
+    }
+    if (best) explain_result(out, best->code, best);
+    return best;
+}
+
+// ---- reasons
+
+static const char *group(enum nk_reason reason)
+{
+    if (reason < NK_REASON_HOLLOW) return "the kernel runs";
+    if (reason == NK_REASON_HOLLOW) return "the kernel can be launched, and does nothing";
+    if (reason == NK_REASON_EMPTY) return "there is nothing to run";
+    return reason < NK_REASON_KERNEL_NOT_IN_IMAGE ? "whether the kernel runs cannot be said"
+                                                  : "the kernel does not run";
+}
+
+static bool by_reason(struct nk_explained *out, const char *word)
+{
+    struct nk_target target = {0};
+    for (int r = 1; r < NK_REASON_COUNT; r++) {
+        if (strcasecmp(word, nk_reason_key((enum nk_reason)r))) continue;
+        out->kind = "reason";
+        nk_buf_text(&out->title, nk_reason_key((enum nk_reason)r));
+        say(out, "means", "means", nk_reason_sentence((enum nk_reason)r));
+        say(out, "verdict", "so", group((enum nk_reason)r));
+        int code = nk_rule_result((enum nk_reason)r, NULL, &target);
+        if (code)
+            nk_buf_format(nk_explain_row(out, "result", "error", false), "%d %s is expected", code,
+                          nk_result_name(NK_DRIVER, code));
+        for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+            if ((int)remedies[i].reason == r) say(out, "do", "do", remedies[i].text);
+        return true;
+    }
+    return false;
+}
+
+// ---- architectures and GPUs
+
+static bool known_arch(const char *text, struct nk_arch *arch)
+{
+    return !nk_arch_parse(text, arch, NULL) && nk_arch_kin(arch->sm) != NK_KIN_UNKNOWN;
+}
+
+// "sm_121a" in "ptxas fatal: Value 'sm_121a' is not defined".
+static bool arch_within(const char *word, struct nk_arch *arch)
+{
+    static const char *const starts[] = {"sm_", "compute_"};
+    for (size_t i = 0; i < 2; i++)
+        for (const char *at = word; (at = strcasestr(at, starts[i])); at++) {
+            char name[24] = "";
+            size_t size = strlen(starts[i]) + strspn(at + strlen(starts[i]), "0123456789");
+            if (at[size] == 'a' || at[size] == 'f') size++;
+            if (size < sizeof name) memcpy(name, at, size);
+            if (known_arch(name, arch)) return true;
+        }
+    return false;
+}
+
+// A GPU by its name or by a part of it that begins a word: "RTX 5090", "h100". The whole name comes first.
+static bool by_gpu(const char *word, struct nk_arch *arch)
+{
+    int best = 0;
+    for (int row = 1; row < nk_known_gpus.rows; row++) {
+        const char *name = nk_known(&nk_known_gpus, row, NK_GPU_NAME), *at = strcasestr(name, word);
+        if (!at || strlen(word) < 2 || isalnum((unsigned char)at[strlen(word)]) || (at > name && at[-1] != ' '))
+            continue;
+        // "RTX 5070" is not "RTX 5070 Ti": of several names the shortest is meant.
+        if (!best || strlen(name) < strlen(nk_known(&nk_known_gpus, best, NK_GPU_NAME))) best = row;
+    }
+    if (!best) return false;
+    *arch = (struct nk_arch){.sm = atoi(nk_known(&nk_known_gpus, best, NK_GPU_SM))};
+    return true;
+}
+
+bool nk_explain(const char *word, struct nk_explained *out)
+{
+    struct nk_arch arch;
+    *out = (struct nk_explained){0};
+    const struct nk_result *named = nk_result_named(word);
+    if (by_number(out, word)) return true;
+    if (named) {
+        explain_result(out, named->code, named);
+        return true;
+    }
+    if (by_reason(out, word)) return true;
+    if (!known_arch(word, &arch)) {
+        if (by_message(out, word)) return true;
+        if (!by_gpu(word, &arch) && !arch_within(word, &arch)) return false;
+    }
+    nk_explain_arch(out, &arch);
+    if (out->count && !out->row[out->count - 1].text.size) out->count--;
+    return true;
+}
+
+void nk_explained_free(struct nk_explained *explained)
+{
+    nk_buf_free(&explained->title);
+    for (size_t i = 0; i < explained->count; i++) nk_buf_free(&explained->row[i].text);
+}
+
+const char *nk_explain_word(size_t i)
+{
+    static char text[NK_ARCH_TEXT];
+    if (i + 1 < NK_REASON_COUNT) return nk_reason_key((enum nk_reason)(i + 1));
+    i -= NK_REASON_COUNT - 1;
+    for (int code = 1; code < 1000; code++) {
+        const struct nk_result *result = nk_result_find(code);
+        const char *names[] = {result ? result->runtime_name : NULL, result ? result->driver_name : NULL};
+        for (size_t n = 0; n < 2; n++)
+            if (names[n] && !i--) return names[n];
+    }
+    for (int sm = 0; (sm = nk_arch_next(sm));)
+        if (!i--) return nk_arch_text(text, (struct nk_arch){.sm = sm});
+    return NULL;
+}

@@ -1,0 +1,136 @@
+// cmd_explain.c - `nokernel explain`: what an error, an architecture or a reason means.
+#define _GNU_SOURCE
+#include "advice/explain.h"
+#include "cli/command.h"
+#include "report/page.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int explain_main(int argc, char **argv);
+
+const struct nk_command nk_cmd_explain = {
+    .name = "explain",
+    .summary = "what an error, an architecture or a reason of a report means",
+    .help = "Usage: nokernel explain [--json] WORD ...\n"
+            "\n"
+            "WORD is one of\n"
+            "  209, cudaErrorNoKernelImageForDevice, CUDA_ERROR_NO_BINARY_FOR_GPU   an error\n"
+            "  \"no kernel image is available ...\"                                   a message\n"
+            "  sm_120, compute_90a, 12.0                                            an architecture\n"
+            "  \"RTX 5090\"                                                           a GPU\n"
+            "  arch-specific                                                        a reason of a report\n"
+            "Several words are several questions; a message of several words is put in quotes.\n"
+            "\n"
+            "Options\n"
+            "  --json   as JSON (schema nokernel-explain/1: an array `explained`)\n"
+            "  --help   this text\n"
+            "\n"
+            "Exit status: 0 explained; 1 the output could not be written; 2 wrong usage, or a word that is not\n"
+            "known (named on stderr, with the nearest one; the others are explained).\n",
+    .main = explain_main,
+};
+
+static int unknown(const char *word)
+{
+    enum { MOST = 1000 };
+    char *words[MOST + 1] = {NULL};
+    const char *next;
+    size_t count = 0;
+    // The words that are made on the fly share their memory.
+    while (count < MOST && (next = nk_explain_word(count)) && (words[count] = strdup(next))) count++;
+    const char *near = strlen(word) > 3 ? nk_cli_nearest(word, (const char *const *)words) : NULL;
+    int code = nk_cli_fail(NK_EXIT_USAGE, "explain: %s is no error, architecture, GPU or reason that is known%s%s%s",
+                           word, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    while (count) free(words[--count]);
+    return code;
+}
+
+enum { COLUMNS = 80, MOST_ITEMS = 8 };
+
+// A list in a row of text: GPUs are many.
+static void joined(struct nk_buf *out, const struct nk_explain_row *row)
+{
+    size_t shown = 0, left = 0;
+    bool cut = !strcmp(row->key, "gpus");
+    for (const char *at = row->text.data; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+        if (cut && shown == MOST_ITEMS) {
+            left++;
+            continue;
+        }
+        nk_buf_format(out, "%s%.*s", shown++ ? (strchr(at, ':') ? "; " : ", ") : "", (int)strcspn(at, "\n"), at);
+    }
+    if (left) nk_buf_format(out, " and %zu more (--json lists them)", left);
+}
+
+static void text(const struct nk_explained *e, struct nk_buf *out, bool gap)
+{
+    struct nk_page page = {.out = out, .columns = COLUMNS, .colour = nk_cli_colour(STDOUT_FILENO)};
+    if (gap) nk_page_gap(&page);
+    nk_page_sentence(&page, 0, e->title.data ? e->title.data : "");
+    for (size_t i = 0; i < e->count; i++) {
+        struct nk_buf line = {0};
+        const struct nk_explain_row *row = &e->row[i];
+        row->list ? joined(&line, row) : nk_buf_text(&line, row->text.data);
+        nk_page_buf(&page, 2, row->label, NK_STYLE_STRONG, &line);
+        nk_buf_free(&line);
+    }
+}
+
+static json_t *list(const struct nk_buf *from)
+{
+    json_t *array = json_array();
+    for (const char *at = from->data; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+        json_array_append_new(array, json_stringn(at, strcspn(at, "\n")));
+    return array;
+}
+
+static json_t *json(const struct nk_explained *e, const char *word)
+{
+    json_t *object = json_pack("{s:s?, s:s, s:s}", "word", word, "kind", e->kind, "title", e->title.data);
+    for (size_t i = 0; object && i < e->count; i++)
+        json_object_set_new(object, e->row[i].key,
+                            e->row[i].list ? list(&e->row[i].text) : json_string(e->row[i].text.data));
+    return object;
+}
+
+static int dump(const char *part, size_t size, void *out)
+{
+    nk_buf_add(out, part, size);
+    return 0;
+}
+
+static int explain_main(int argc, char **argv)
+{
+    bool as_json = false;
+    const struct nk_option options[] = {{"--json", NULL, &as_json}, {0}};
+    int code = nk_cli_options(&argc, argv, options, false, &nk_cmd_explain);
+    if (code) return code < 0 ? NK_EXIT_OK : code;
+    if (argc < 2)
+        return nk_cli_fail(NK_EXIT_USAGE, "explain: a word was expected: 209, sm_120, arch-specific, ...; nokernel "
+                                          "explain --help tells more");
+    struct nk_buf out = {0};
+    json_t *all = json_array();
+    for (int i = 1; i < argc; i++) {
+        struct nk_explained explained;
+        if (!nk_explain(argv[i], &explained))
+            code = unknown(argv[i]);
+        else if (as_json)
+            json_array_append_new(all, json(&explained, argv[i]));
+        else
+            text(&explained, &out, out.size);
+        nk_explained_free(&explained);
+    }
+    if (as_json) {
+        json_t *root = json_pack("{s:s, s:O}", "schema", "nokernel-explain/1", "explained", all);
+        json_dump_callback(root, dump, &out, JSON_INDENT(1));
+        nk_buf_text(&out, "\n");
+        json_decref(root);
+    }
+    json_decref(all);
+    int written = nk_cli_write(STDOUT_FILENO, &out);
+    nk_buf_free(&out);
+    return written ? written : code;
+}

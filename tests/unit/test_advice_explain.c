@@ -1,0 +1,169 @@
+// test_advice_explain.c - which words are known, and what is said about them.
+#define _GNU_SOURCE
+#include "advice.h"
+#include "advice/explain.h"
+#include "driver/results.h"
+#include "verdict/arch.h"
+
+// "title\nkey: text\n..." of a word; "" when it is not known.
+static const char *explain(const char *word)
+{
+    static struct nk_buf all;
+    struct nk_explained e;
+    nk_buf_clear(&all);
+    nk_buf_text(&all, "");
+    if (nk_explain(word, &e)) {
+        nk_buf_format(&all, "%s\n", e.title.data);
+        for (size_t i = 0; i < e.count; i++) nk_buf_format(&all, "%s: %s\n", e.row[i].key, e.row[i].text.data);
+    }
+    nk_explained_free(&e);
+    return all.data;
+}
+
+static void tells(const char *word, const char *part)
+{
+    const char *all = explain(word);
+    if (!strstr(all, part)) fail_msg("%s\nexpected: %s\nin: %s", word, part, all);
+}
+
+static void an_error_is_known_by_number_and_by_both_names(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"209", "cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU"};
+    for (size_t i = 0; i < COUNT(words); i++) {
+        tells(words[i], "209 cudaErrorNoKernelImageForDevice, CUDA_ERROR_NO_BINARY_FOR_GPU\n");
+        tells(words[i], "means: no image of the kernel fits this GPU");
+        tells(words[i], "does_not_mean: ");
+    }
+}
+
+static void an_error_is_known_by_the_message_that_programs_print(void **state)
+{
+    (void)state;
+    tells("RuntimeError: CUDA error: no kernel image is available for execution on the device", "209 cuda");
+    tells("CUDA error: invalid device function", "98 cuda");
+    tells("the provided PTX was compiled with an unsupported toolchain.", "222 cuda");
+    tells("Search for `cudaErrorNoKernelImageForDevice' in the manual", "209 cuda");
+}
+
+static void every_result_is_known(void **state)
+{
+    (void)state;
+    for (int code = 0; code < 1000; code++) {
+        char word[16];
+        snprintf(word, sizeof word, "%d", code);
+        if (nk_result_find(code) && !*explain(word)) fail_msg("%d", code);
+    }
+}
+
+static void codes_of_old_runtimes_point_to_those_of_today(void **state)
+{
+    (void)state;
+    tells("48", "today 209");
+    tells("8", "today 98");
+}
+
+static void every_architecture_runs_its_own_code_and_names_its_toolkits(void **state)
+{
+    (void)state;
+    for (int sm = 0; (sm = nk_arch_next(sm));) {
+        char word[NK_NAME_TEXT], runs[NK_NAME_TEXT + 16];
+        const char *list = strstr(explain(nk_name_sm(word, sm)), "runs_on: ");
+        if (!list || !strstr(list, word)) fail_msg("%s", word);
+        snprintf(runs, sizeof runs, "PTX for compute_%d or lower", sm);
+        tells(word, runs);
+    }
+}
+
+static void an_architecture_says_what_runs_where(void **state)
+{
+    (void)state;
+    tells("sm_120", "gpus: GeForce RTX 5090");
+    tells("sm_120", "runs_on: sm_120\nsm_121\n");
+    tells("sm_120", "made_by: CUDA 12.8 or newer");
+    tells("sm_120", "cu128 (x86_64): 2.7.0 to 2.11.0");
+    tells("sm_120", "torch_pypi: its own builds from 2.8.0");
+    tells("sm_70", "made_by: CUDA 9.0 to 12.9");
+    tells("sm_70", "cu128 (x86_64): 2.8.0 to 2.10.0"); // 2.7 for CUDA 12.8 was without it
+    tells("sm_87", "runs_on: sm_87\ngpu_runs: sm_87\n");
+    tells("sm_87", "no official wheel has code for it");
+}
+
+static void suffixes_and_ptx_are_told_apart(void **state)
+{
+    (void)state;
+    tells("compute_90a", "PTX for exactly compute capability 9.0");
+    tells("compute_90a", "runs_on: sm_90\n");
+    tells("compute_90", "runs_on: sm_90\nsm_100\n");
+    tells("sm_100f", "runs_on: sm_100\nsm_103\n");
+    tells("sm_100f", "made_by: CUDA 12.9 or newer");
+    tells("sm_90a", "made_by: CUDA 12.0 or newer");
+    tells("sm_80a", "no such variant");
+    tells("12.0", "sm_120: compute capability 12.0");
+}
+
+static void a_gpu_is_known_by_name(void **state)
+{
+    (void)state;
+    tells("RTX 5090", "sm_120:");
+    tells("rtx 3090", "sm_86:");
+    tells("H100", "sm_90:");
+    tells("NVIDIA GB10 (DGX Spark)", "sm_121:");
+}
+
+static void a_compilers_message_is_about_its_architecture(void **state)
+{
+    (void)state;
+    tells("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "sm_121a: machine code for exactly");
+    tells("NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch", "sm_120:");
+}
+
+static void every_reason_is_known_by_its_key(void **state)
+{
+    (void)state;
+    for (int r = 1; r < NK_REASON_COUNT; r++) {
+        tells(nk_reason_key((enum nk_reason)r), nk_reason_sentence((enum nk_reason)r));
+        // What keeps a kernel from running has a remedy.
+        if (r >= NK_REASON_KERNEL_NOT_IN_IMAGE) tells(nk_reason_key((enum nk_reason)r), "do: ");
+    }
+    tells("arch-specific", "result: 209 CUDA_ERROR_NO_BINARY_FOR_GPU is expected");
+}
+
+static void what_is_nothing_is_not_explained(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"", "hello", "sm_", "sm_999", "99999", "-1", "cuda", "no kernel"};
+    for (size_t i = 0; i < COUNT(words); i++) assert_string_equal(explain(words[i]), "");
+}
+
+static void the_words_for_suggestions_are_known_words(void **state)
+{
+    (void)state;
+    size_t i = 0;
+    for (const char *word; (word = nk_explain_word(i)); i++) {
+        char copy[128];
+        snprintf(copy, sizeof copy, "%s", word);
+        if (!*explain(copy)) fail_msg("%s", copy);
+    }
+    assert_in_range(i, 150, 900);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test(name)
+    const struct CMUnitTest tests[] = {
+        T(an_error_is_known_by_number_and_by_both_names),
+        T(an_error_is_known_by_the_message_that_programs_print),
+        T(every_result_is_known),
+        T(codes_of_old_runtimes_point_to_those_of_today),
+        T(every_architecture_runs_its_own_code_and_names_its_toolkits),
+        T(an_architecture_says_what_runs_where),
+        T(suffixes_and_ptx_are_told_apart),
+        T(a_gpu_is_known_by_name),
+        T(a_compilers_message_is_about_its_architecture),
+        T(every_reason_is_known_by_its_key),
+        T(what_is_nothing_is_not_explained),
+        T(the_words_for_suggestions_are_known_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
