@@ -57,7 +57,7 @@ $B/%.o: %.c
 $B/knowledge.c: scripts/embed $(wildcard knowledge/*.tsv)
 	$Qmkdir -p $(@D) && { scripts/embed $(wordlist 2,99,$^) > $@ || { rm -f $@; false; }; }
 $B/knowledge.o: $B/knowledge.c
-	$Q$(CC) $(ALL_CFLAGS) $(SANFLAGS) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(ALL_CFLAGS) -fdata-sections $(SANFLAGS) -MMD -MP -c -o $@ $<
 
 # What the library shows to others: the hooked functions of the list, dlsym, and the ways out.
 $B/exports.map: include/driver/entries.def Makefile
@@ -108,7 +108,7 @@ e2e: all sim
 
 # Everything but the large applications. Each runner ends with one line that sums up.
 check:
-	$Qscripts/setup check && scripts/get-runtimes && scripts/get-runtimes cublas && scripts/get-torch cuda12 cuda13
+	$Qscripts/setup check && scripts/get-runtimes && scripts/get-runtimes cublas && { scripts/get-torch cuda12 cuda13 || [ $$? = 3 ]; }
 	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim $(UNIT)
 	$Q$(MAKE) --no-print-directory lint
 	$Q$(MAKE) --no-print-directory unit
@@ -125,9 +125,9 @@ check:
 check-sanitized: all sim
 	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(if $(filter thread,$(SAN)),tests/e2e/test_host.py -k thread,$(E2E_TESTS) -m sanitized)
 
-# Real applications: about 3 GB of downloads.
+# Real applications: about 3.7 GB of downloads. (3: a set has no wheel for this Python, which was said.)
 check-apps:
-	$Qscripts/setup check && scripts/get-apps
+	$Qscripts/setup check && { scripts/get-apps || [ $$? = 3 ]; }
 	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim
 	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(APP_TESTS)
 
@@ -158,7 +158,7 @@ help:
 	@echo 'make             build/libnokernel.so and build/nokernel; no network, no CUDA toolkit'
 	@echo 'make demo        a real PyTorch program that fails, explained (sets up what it needs; 0.7 GB, once)'
 	@echo 'make check       every test but the large applications (sets up what it needs; 2 GB, once)'
-	@echo 'make check-apps  real applications (3 GB, once)'
+	@echo 'make check-apps  real applications (3.7 GB, once)'
 	@echo 'make unit        unit tests            make e2e    fixture programs on the simulated driver'
 	@echo 'make fuzz        a short fuzz run      make lint   layers, sizes, words, format'
 	@echo 'make bench       what the library costs, as ratios'
