@@ -29,6 +29,7 @@ struct nk_core {
     _Atomic bool off;     // switched off, or nothing can be recorded
     _Atomic bool opened;  // the file was made, or tried in vain
     _Atomic bool finished;
+    _Atomic int pid;       // whose recording it is: the child of a vfork has our memory, and no fork handler told it
     _Atomic uint64_t gpus; // bit n: GPU n is in the recording
     _Atomic int loading;   // CUmoduleLoadingMode, 0 while unknown
     int sm[64];            // of GPU n, 0 while unknown

@@ -192,6 +192,7 @@ static void open_recording(void)
 {
     struct nk_err err = {0};
     int cuda = 0;
+    nk_core.pid = getpid();
     nk_core.opened = true;
     if (open_file(&err)) {
         nk_core.off = true;
@@ -228,6 +229,7 @@ static void start(void)
 bool nk_enter_quietly(int *saved_errno)
 {
     if (nk_thread.inside || nk_core.finished || (nk_core.started && nk_core.off)) return false;
+    if (nk_core.opened && nk_core.pid != getpid()) return false;
     *saved_errno = errno;
     nk_thread.inside = true;
     pthread_mutex_lock(&lock);

@@ -90,12 +90,20 @@ static void *runtime_function(void *object, const struct nk_dso *caller, const c
     return next || !function || nk_is_ours(function) ? next : function;
 }
 
+// The runtime stays open, so that a stale entry never leads into unmapped code; the caller does not: a plug-in that its
+// host closes shall go.
+static void keep_open(const void *function, const struct nk_dso *caller)
+{
+    struct nk_dso dso;
+    if (!function || lies_in(function, caller) || !nk_dso_find(function, &dso) || !*dso.path) return;
+    dlopen(dso.path, RTLD_LAZY | RTLD_NOLOAD);
+}
+
 static const struct nk_runtime *open_runtime(const struct nk_dso *dso)
 {
     static const struct nk_runtime nothing;
     struct nk_runtime *runtime = calloc(1, sizeof *runtime);
     if (!runtime) return &nothing;
-    // Kept open on purpose: a stale entry must never lead into unmapped code.
     void *object = dlopen(*dso->path ? dso->path : NULL, RTLD_LAZY | RTLD_NOLOAD);
     void *fallback = NULL;
     for (int id = 0; id < NK_ENTRY_COUNT; id++)
@@ -103,6 +111,8 @@ static const struct nk_runtime *open_runtime(const struct nk_dso *dso)
             void *function = runtime_function(object, dso, nk_entries[id].symbol, &fallback);
             memcpy((char *)runtime + nk_slot_offset[id], &function, sizeof function);
         }
+    keep_open((const void *)runtime->cudaGetLastError, dso);
+    if (object) dlclose(object);
     return runtime;
 }
 
@@ -167,5 +177,7 @@ void *nk_resolve_global(const char *symbol, const void *caller)
     if (function || !nk_dso_find(caller, &dso) || !*dso.path) return function;
     // The caller's own dependencies also belong to its RTLD_DEFAULT scope.
     void *object = dlopen(dso.path, RTLD_LAZY | RTLD_NOLOAD);
-    return object ? look_up(object, symbol) : NULL;
+    function = object ? look_up(object, symbol) : NULL;
+    if (object) dlclose(object); // the caller itself keeps it
+    return function;
 }
