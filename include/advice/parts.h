@@ -28,6 +28,9 @@ bool nk_same_package(const char *a, const char *b);
 // May code for this CUDA version start on this driver? (Minor-version compatibility; 0 unknown: yes.)
 bool nk_driver_starts(int driver, int cuda);
 
+// The machine that the GPU sits in: Tegra boards and GB10 are aarch64, wherever this is asked.
+const char *nk_case_machine(const struct nk_advice_case *about);
+
 // A wheel of torch: an exact version of a row of torch_wheels.
 struct nk_wheel {
     int row;

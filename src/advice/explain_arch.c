@@ -130,7 +130,7 @@ static void ranges(struct nk_buf *out, const struct nk_wheel *wheels, size_t cou
 static void machine_wheels(struct nk_buf *list, const char *machine, int sm)
 {
     static const char *const variants[] = {"cu102", "cu111", "cu113", "cu116", "cu117", "cu118", "cu121",
-                                           "cu124", "cu126", "cu128", "cu129", "cu130", "cu132"};
+                                           "cu124", "cu126", "cu128", "cu129", "cu130", "cu132", "cu134"};
     struct nk_wheel wheels[NK_WHEELS_MOST];
     size_t count = nk_wheels(wheels, machine);
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {

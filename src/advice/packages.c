@@ -149,6 +149,8 @@ bool nk_advise_package(const struct nk_advice_case *about, struct nk_advice *out
         nk_same_package(about->package, "flash-attn-3"))
         nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "Dao-AILab/flash-attention#1785; facebookresearch/xformers#1251",
                       NK_TEXT_FA3, nk_name_sm(sm, about->target.sm), NULL, NULL, NULL);
+    // The tables of other packages are of wheels for x86-64.
+    if (strcmp(nk_case_machine(about), "x86_64")) return false;
     if (domain(about, out)) return true;
     int family = *about->package ? row_of(about->package) : 0;
     if (!family) return false;

@@ -70,6 +70,12 @@ bool nk_name_toolkit(struct nk_buf *out, enum nk_language language, int sm)
     return true;
 }
 
+const char *nk_case_machine(const struct nk_advice_case *about)
+{
+    bool arm = nk_arch_kin(about->target.sm) == NK_KIN_TEGRA || about->target.sm == 121;
+    return arm ? "aarch64" : about->machine;
+}
+
 static int folded(char c) { return c == '_' || c == '.' ? '-' : tolower((unsigned char)c); }
 
 bool nk_same_package(const char *a, const char *b)

@@ -304,9 +304,7 @@ void nk_advise_torch(const struct nk_advice_case *about, struct nk_advice *out)
 {
     char sm[NK_NAME_TEXT];
     struct choice c = {.about = about, .linalg = strstr(about->library, "_linalg") != NULL};
-    // Tegra boards and GB10 are aarch64, whatever machine this report is made on.
-    bool arm = jetson(about->target.sm) || about->target.sm == 121;
-    c.count = nk_wheels(c.wheel, arm ? "aarch64" : about->machine);
+    c.count = nk_wheels(c.wheel, nk_case_machine(about));
     take_apart(&c, about->version);
     c.all = mark(&c, true, true, true);
     nk_name_sm(sm, about->target.sm);
@@ -320,7 +318,7 @@ void nk_advise_torch(const struct nk_advice_case *about, struct nk_advice *out)
     const struct nk_wheel *same = same_version(&c), *most = newest(&c), *reached = same;
     if (same)
         exactly(&c, out, same, NK_TEXT_TORCH_SAME, sm);
-    else
+    else if (*c.installed) // else there is nothing to step up from
         reached = step_up(&c, out, sm);
     if (most && (!reached || nk_version_compare(most->torch, reached->torch) > 0))
         exactly(&c, out, most,

@@ -28,10 +28,10 @@ def test_the_command_is_for_the_interpreter_that_ran(run):
     assert all(a["command"].split()[0] in (expected, "~" + expected[expected.find("/.cache") :]) for a in out.report["advice"])
 
 
-def test_a_new_torch_on_an_old_gpu_gets_the_last_that_had_it(run):
+def test_a_new_torch_on_an_old_gpu_changes_the_index_as_torch_itself_advises(run):
     out = train(run, "torch-cuda13", 70)
     assert out.report["advice"][0]["rank"] == 1
-    assert '"torch==2.14.0+cu126"' in out.report["advice"][0]["command"]
+    assert '"torch==2.15.0+cu126"' in out.report["advice"][0]["command"]
     assert "driver" not in out.report["advice"][0]["text"]
 
 

@@ -39,8 +39,8 @@ static void every_version_that_is_advised_runs_there_with_all_its_parts(void **s
 static void onnxruntime_that_lost_an_architecture_gets_the_last_one_that_had_it(void **state)
 {
     (void)state;
-    struct nk_advice_case about = lacking("onnxruntime-gpu", "1.31.1", 121, 13000);
-    says(&about, "onnxruntime-gpu 1.27.0 is the newest known that runs on sm_121");
+    struct nk_advice_case about = lacking("onnxruntime-gpu", "1.31.1", 100, 13000);
+    says(&about, "onnxruntime-gpu 1.27.0 is the newest known that runs on sm_100");
     says(&about, "/v/bin/python -m pip install \"onnxruntime-gpu==1.27.0\"");
 }
 
@@ -141,9 +141,19 @@ static void a_package_of_which_nothing_is_known_gets_no_invented_version(void **
 static void a_package_without_any_published_code_for_the_gpu_is_told_so(void **state)
 {
     (void)state;
-    struct nk_advice_case about = lacking("sglang-kernel", "0.4.10", 121, 13000);
-    says(&about, "no published sglang-kernel with code for sm_121 is known");
+    struct nk_advice_case about = lacking("sglang-kernel", "0.4.10", 70, 13000);
+    says(&about, "no published sglang-kernel with code for sm_70 is known");
     never_says(&about, "pip install \"");
+}
+
+static void wheels_for_x86_64_are_not_advised_on_another_machine(void **state)
+{
+    (void)state;
+    struct nk_advice_case about = lacking("onnxruntime-gpu", "1.31.1", 121, 13000); // GB10
+    never_says(&about, "pip install");
+    about.target.sm = 100;
+    about.machine = "aarch64";
+    never_says(&about, "pip install");
 }
 
 int main(void)
@@ -151,6 +161,7 @@ int main(void)
 #define T(name) cmocka_unit_test(name)
     const struct CMUnitTest tests[] = {
         T(every_version_that_is_advised_runs_there_with_all_its_parts),
+        T(wheels_for_x86_64_are_not_advised_on_another_machine),
         T(onnxruntime_that_lost_an_architecture_gets_the_last_one_that_had_it),
         T(faiss_for_cuda_12_gives_way_to_the_package_that_has_hopper),
         T(ctranslate2_for_maxwell_is_an_old_one),

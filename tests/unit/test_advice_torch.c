@@ -141,6 +141,13 @@ static void pypis_own_build_is_known_without_a_local_version(void **state)
     says(&about, "the same torch 2.8.0, built for CUDA 12.6");
 }
 
+static void torch_gives_the_same_answer_about_its_own_newest_version(void **state)
+{
+    (void)state; // its own warning on such a GPU: "use pip install torch==2.15.0 --index-url .../whl/cu126"
+    struct nk_advice_case about = lacking("torch", "2.15.0+cu132", 70, 13000);
+    says(&about, "\"torch==2.15.0+cu126\" --index-url https://download.pytorch.org/whl/cu126");
+}
+
 static void companions_of_the_process_come_along_in_their_pair(void **state)
 {
     (void)state;
@@ -160,6 +167,15 @@ static void one_build_for_all_gpus_of_the_process_is_preferred(void **state)
     says(&about, "\"torch==2.9.1+cu128\"");
     never_says(&about, "cu126");
     never_says(&about, "CUDA_VISIBLE_DEVICES");
+}
+
+static void a_range_ends_before_the_first_version_that_dropped_a_gpu(void **state)
+{
+    (void)state;
+    static const int sms[] = {70, 100, 0};
+    struct nk_advice_case about = lacking("torch", "2.7.0+cu126", 100, 13000);
+    about.sms = sms;
+    says(&about, "\"torch>=2.8.0,<2.11.0\" --index-url https://download.pytorch.org/whl/cu128");
 }
 
 static void where_no_build_serves_all_gpus_that_is_said(void **state)
@@ -240,6 +256,14 @@ static void kepler_gets_the_last_wheel_that_had_it(void **state)
     never_says(&about, "pip install");
 }
 
+static void a_torch_of_unknown_version_gets_only_the_newest(void **state)
+{
+    (void)state;
+    struct nk_advice_case about = lacking("torch", "", 90, 13000);
+    says(&about, "torch 2.15.0");
+    assert_int_equal(given.count, 1);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test(name)
@@ -250,8 +274,10 @@ int main(void)
         T(a_nightly_of_an_old_index_is_not_taken_for_its_release),
         T(a_gpu_that_a_newer_index_dropped_keeps_its_version_and_changes_the_index),
         T(pypis_own_build_is_known_without_a_local_version),
+        T(torch_gives_the_same_answer_about_its_own_newest_version),
         T(companions_of_the_process_come_along_in_their_pair),
         T(one_build_for_all_gpus_of_the_process_is_preferred),
+        T(a_range_ends_before_the_first_version_that_dropped_a_gpu),
         T(where_no_build_serves_all_gpus_that_is_said),
         T(jetson_orin_has_no_official_wheel),
         T(thor_has_wheels_for_aarch64),
@@ -259,6 +285,7 @@ int main(void)
         T(where_only_the_driver_is_too_old_the_driver_is_named),
         T(a_python_without_a_wheel_is_told),
         T(a_gap_of_the_linear_algebra_library_is_no_reason_for_another_build_with_the_same_gap),
+        T(a_torch_of_unknown_version_gets_only_the_newest),
         T(kepler_gets_the_last_wheel_that_had_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
