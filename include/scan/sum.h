@@ -37,6 +37,8 @@ struct nk_scan_sum {
 };
 
 void nk_scan_sum(const struct nk_scan_library *library, struct nk_scan_sum *sum);
+// Adds the counts of another library.
+void nk_scan_sum_add(struct nk_scan_sum *into, const struct nk_scan_sum *from);
 void nk_scan_sum_free(struct nk_scan_sum *sum);
 // "sm_90a", "compute_90@8.0" (or "compute_90" without `isa`), "LTO sm_80", "kind 0x10 sm_80".
 void nk_scan_arch_text(struct nk_buf *out, const struct nk_scan_arch *arch, bool isa);

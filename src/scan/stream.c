@@ -200,29 +200,67 @@ static void keep_names(struct window *w, uint64_t at)
     memcpy(kept->data, w->data + (start - w->base), size);
 }
 
-static uint64_t next_cubin(struct nk_bytes view, uint64_t start)
+enum sign { SIGN_NONE, SIGN_CONTAINER, SIGN_CUBIN, SIGN_NAME };
+
+static const char name_sign[] = "fatbin"; // with its NUL
+
+// What begins at `at`.
+static enum sign sign_at(struct nk_bytes view, uint64_t at)
 {
-    static const char ident[] = "\177ELF\2\1\1";
+    struct nk_bytes rest;
     uint16_t machine;
-    for (int64_t hit; (hit = nk_bytes_find(view, start, ident, sizeof ident - 1)) >= 0; start = (uint64_t)hit + 1)
-        if (nk_bytes_u16(view, (uint64_t)hit + 18, &machine) && machine == NK_EM_CUDA) return (uint64_t)hit;
-    return view.size;
+    if (!nk_bytes_from(view, at, &rest)) return SIGN_NONE;
+    if (nk_bytes_starts(rest, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE)) return SIGN_CONTAINER;
+    if (nk_bytes_starts(rest, name_sign, sizeof name_sign)) return SIGN_NAME;
+    bool cubin = nk_bytes_starts(rest, "\177ELF\2\1\1", 7) && nk_bytes_u16(rest, 18, &machine) && machine == NK_EM_CUDA;
+    return cubin ? SIGN_CUBIN : SIGN_NONE;
+}
+
+typedef uint8_t sixteen __attribute__((vector_size(16)));
+
+// May one of the signs begin in the 16 bytes at `at`? (19 must be there.) Two bytes of each are compared.
+static bool may_begin(const uint8_t *at)
+{
+    sixteen first, second, fourth;
+    uint64_t half[2];
+    memcpy(&first, at, 16);
+    memcpy(&second, at + 1, 16);
+    memcpy(&fourth, at + 3, 16);
+    sixteen hit = (sixteen)(((first == 0x50) & (fourth == 0xba)) | ((first == 0x7f) & (second == 'E')) |
+                            ((first == 'f') & (fourth == 'b')));
+    memcpy(half, &hit, 16);
+    return half[0] | half[1];
+}
+
+// The first sign that begins in [0, end) of the view; `end` when there is none. All three in one pass, which stops at
+// the first: behind a container mostly lies the next.
+static uint64_t next_sign(struct nk_bytes view, uint64_t end, enum sign *sign)
+{
+    for (uint64_t at = 0; at < end; at++) {
+        while (at % 16 == 0 && at + 16 <= end && at + 19 <= view.size && !may_begin(view.data + at)) at += 16;
+        if (at < end && (*sign = sign_at(view, at))) return at;
+    }
+    *sign = SIGN_NONE;
+    return end;
 }
 
 // Searches one stretch of the window: [at, to) plus the few bytes that a sign at its end needs. Returns where to go on.
 static uint64_t search(struct pass *pass, uint64_t at, uint64_t to)
 {
+    enum sign sign;
     struct nk_bytes view = from(&pass->w, at);
-    if (view.size > to - at + 32) view.size = (size_t)(to - at) + 32;
-    int64_t key = nk_bytes_find(view, 0, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE);
-    uint64_t container = key < 0 ? view.size : (uint64_t)key, cubin = next_cubin(view, 0);
-    uint64_t next = container < cubin ? container : cubin;
-    if (next > to - at) next = to - at;
-    // One name a stretch is enough: a table of names is small.
-    int64_t name = pass->w.table ? nk_bytes_find(nk_bytes(view.data, (size_t)next), 0, "fatbin", 7) : -1;
-    if (name >= 0) keep_names(&pass->w, at + (uint64_t)name);
-    if (container >= to - at && cubin >= to - at) return to;
-    return container <= cubin ? read_container(pass, at + container) : read_cubin(pass, at + cubin);
+    at += next_sign(view, to - at, &sign);
+    switch (sign) {
+    case SIGN_CONTAINER:
+        return read_container(pass, at);
+    case SIGN_CUBIN:
+        return read_cubin(pass, at);
+    case SIGN_NAME:
+        if (pass->w.table) keep_names(&pass->w, at);
+        return at + 1;
+    default:
+        return at;
+    }
 }
 
 static void search_all(struct pass *pass, uint64_t at)

@@ -109,6 +109,31 @@ void nk_scan_sum(const struct nk_scan_library *library, struct nk_scan_sum *sum)
     sum->names = count_names(library, sum);
 }
 
+void nk_scan_sum_add(struct nk_scan_sum *into, const struct nk_scan_sum *from)
+{
+    for (size_t i = 0; i < from->arch_count; i++) {
+        const struct nk_scan_arch *a = &from->archs[i];
+        struct nk_image image = {.kind = a->kind,
+                                 .arch = a->arch,
+                                 .suffix = a->suffix,
+                                 .isa_major = a->isa_major,
+                                 .isa_minor = a->isa_minor};
+        struct nk_scan_arch *sum = find(into, &image, a->where);
+        if (!sum) continue;
+        sum->images += a->images;
+        sum->lied += a->lied;
+        sum->hollow += a->hollow;
+    }
+    into->containers += from->containers;
+    into->bare += from->bare;
+    into->damaged += from->damaged;
+    into->unread += from->unread;
+    into->kernels += from->kernels;
+    into->names += from->names;
+    into->failed |= from->failed;
+    if (into->arch_count) qsort(into->archs, into->arch_count, sizeof *into->archs, by_target);
+}
+
 void nk_scan_sum_free(struct nk_scan_sum *sum)
 {
     free(sum->archs);

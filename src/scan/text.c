@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 80, INDENT = 4, LABEL = 10 };
+enum { COLUMNS = 80, INDENT = 4, LABEL = 10, FEW = 8 };
 
 // A row: label, then words wrapped at COLUMNS. Takes the text of `body` and empties it.
 static void row(struct nk_buf *out, const char *label, struct nk_buf *body)
@@ -150,22 +150,39 @@ static void names_for(struct nk_buf *out, const struct nk_scan_library *library,
     free(runs);
 }
 
+static int by_shape(const void *a, const void *b)
+{
+    const struct nk_scan_kernel *x = a, *y = b;
+    if (x->shape != y->shape) return x->shape < y->shape ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static void row_shape(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_scan_shape *shape)
+{
+    struct nk_image held[64];
+    struct nk_buf body = {0};
+    size_t count = 0;
+    for (size_t i = shape->first; i < shape->first + shape->images && count < 64; i++)
+        if (library->holds[i] == NK_KERNEL_PRESENT) held[count++] = library->shape_images[i];
+    nk_arch_list_text(held, count, &body);
+    row(out, "with", &body);
+}
+
 // Without one: all of them, under the images that hold them.
 static void names_by_shape(struct nk_buf *out, const struct nk_scan_library *library)
 {
-    for (size_t s = 0; s < library->shape_count; s++) {
-        const struct nk_scan_shape *shape = &library->shapes[s];
-        struct nk_image held[64];
-        struct nk_buf body = {0};
-        size_t count = 0;
-        for (size_t i = shape->first; i < shape->first + shape->images && count < 64; i++)
-            if (library->holds[i] == NK_KERNEL_PRESENT) held[count++] = library->shape_images[i];
-        if (!shape->kernels) continue;
-        nk_arch_list_text(held, count, &body);
-        row(out, "with", &body);
-        for (size_t i = 0; i < library->kernel_count; i++)
-            if (library->kernels[i].shape == s) name_line(out, "", nk_scan_text(library, library->kernels[i].name));
+    struct nk_scan_kernel *sorted = calloc(library->kernel_count + 1, sizeof *sorted);
+    if (!sorted) {
+        out->failed = true;
+        return;
     }
+    if (library->kernel_count) memcpy(sorted, library->kernels, library->kernel_count * sizeof *sorted);
+    qsort(sorted, library->kernel_count, sizeof *sorted, by_shape);
+    for (size_t i = 0; i < library->kernel_count; i++) {
+        if (!i || sorted[i].shape != sorted[i - 1].shape) row_shape(out, library, &library->shapes[sorted[i].shape]);
+        name_line(out, "", nk_scan_text(library, sorted[i].name));
+    }
+    free(sorted);
 }
 
 // ---- the whole
@@ -204,6 +221,50 @@ static void write_library(struct nk_buf *out, const struct nk_scan_library *libr
     nk_scan_sum_free(&sum);
 }
 
+// ---- many files with one image each: wheels of cubin files have thousands
+
+static bool lone(const struct nk_scan_library *library)
+{
+    return library->box_count == 1 && library->boxes[0].kind != NK_FOUND_CONTAINER;
+}
+
+static void row_words(struct nk_buf *out, const struct nk_scan_item *item, const struct nk_scan_gpu *gpu)
+{
+    uint64_t words[NK_SCAN_UNKNOWN + 1] = {0};
+    struct nk_scan_counts counts;
+    struct nk_buf body = {0};
+    for (size_t i = 0; i < item->count; i++)
+        if (lone(item->libraries[i])) words[nk_scan_judge(item->libraries[i], &gpu->target, &counts)]++;
+    for (int word = 0; word <= NK_SCAN_UNKNOWN; word++) {
+        if (!words[word]) continue;
+        nk_buf_format(&body, "%s%s in ", body.size ? ", " : "", nk_scan_word((enum nk_scan_word)word));
+        nk_scan_count(&body, words[word], "file", "files");
+    }
+    row(out, gpu->text, &body);
+}
+
+static void write_lone(struct nk_buf *out, const struct nk_scan_item *item, const struct nk_scan_show *show)
+{
+    struct nk_scan_sum all = {0}, sum;
+    uint64_t files = 0;
+    for (size_t i = 0; i < item->count; i++) {
+        if (!lone(item->libraries[i])) continue;
+        nk_scan_sum(item->libraries[i], &sum);
+        nk_scan_sum_add(&all, &sum);
+        nk_scan_sum_free(&sum);
+        files++;
+    }
+    nk_buf_text(out, "  ");
+    nk_scan_count(out, files, "file", "files");
+    nk_buf_text(out, " with one image each (--csv and --json name them)\n");
+    row_archs(out, "SASS", &all, NK_KIND_CUBIN, "none");
+    row_archs(out, "PTX", &all, NK_KIND_PTX, "none");
+    if (all.kernels) row_kernels(out, &all);
+    for (size_t i = 0; i < show->gpus->count; i++) row_words(out, item, &show->gpus->gpu[i]);
+    if (all.failed) out->failed = true;
+    nk_scan_sum_free(&all);
+}
+
 static void write_item(struct nk_buf *out, const struct nk_scan_item *item, const struct nk_scan_show *show)
 {
     if (out->size) nk_buf_text(out, "\n");
@@ -213,7 +274,12 @@ static void write_item(struct nk_buf *out, const struct nk_scan_item *item, cons
         nk_scan_shown(out, item->path, show->full_paths);
     }
     nk_buf_text(out, "\n");
-    for (size_t i = 0; i < item->count; i++) write_library(out, item->libraries[i], show);
+    size_t alone = 0;
+    for (size_t i = 0; i < item->count; i++) alone += lone(item->libraries[i]);
+    bool together = alone > FEW && !show->names;
+    for (size_t i = 0; i < item->count; i++)
+        if (!together || !lone(item->libraries[i])) write_library(out, item->libraries[i], show);
+    if (together) write_lone(out, item, show);
 }
 
 void nk_scan_write_text(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show)

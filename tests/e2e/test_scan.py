@@ -256,3 +256,21 @@ def test_any_number_of_threads_says_the_same(store, threads):
     parts = [images.container(store, ["75", "80", "ptx80"], [f"_Z3k{i % 10}{i // 10}Pf"]) for i in range(12)]
     library = shared(store, nv_fatbin=parts * 10)
     assert only(scan("-j", threads, "--kernels", library)) == only(scan("-j", 1, "--kernels", library))
+
+
+def test_many_files_of_one_image_are_summed_up_in_the_text_and_named_in_csv(store, tmp_path):
+    for word in ("75", "80"):
+        for i in range(10):
+            (tmp_path / f"k{i}_{word}.cubin").write_bytes(images.image(store, word, K).read_bytes() + bytes(i))
+    text = command("scan", "--gpu", "sm_80", tmp_path).stdout
+    assert "20 files with one image each" in text
+    assert "native in 10 files, none in 10 files" in text
+    assert len(text.splitlines()) < 10
+    assert len(command("scan", "--csv", tmp_path).stdout.splitlines()) == 21
+
+
+def test_the_text_lists_all_kernels_under_the_images_that_hold_them(both):
+    lines = command("scan", "--kernels", both).stdout.splitlines()
+    at = [i for i, line in enumerate(lines) if line.split()[:1] == ["with"]]
+    assert [lines[i].split()[1] for i in at] == ["sm_80,", "sm_75,"]
+    assert {line.split()[0] for line in lines[at[0] + 1 : at[1]]} == {"k_a(float*)", "k_b(float*)"}
