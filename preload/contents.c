@@ -100,7 +100,7 @@ static int take_elf(const void *address, struct nk_contents *out)
 static int take_text(const void *address, struct nk_contents *out)
 {
     size_t size = 0;
-    char page[HEAD];
+    char page[HEAD / 2];
     while (size < MAX_COPY) {
         size_t got = nk_memory_read((const char *)address + size, page, sizeof page);
         const char *end = got ? memchr(page, 0, got) : NULL;
@@ -157,7 +157,7 @@ static uint64_t wrapper_key(const void *code, const uint8_t *head, size_t size)
 uint64_t nk_contents_key(const void *code, const char *path)
 {
     if (path) return nk_hash_bytes(path, strlen(path)) ^ 1;
-    uint8_t head[HEAD];
+    uint8_t head[HEAD / 2];
     uint32_t magic = 0;
     size_t size = nk_memory_read(code, head, sizeof head);
     if (size >= 4) memcpy(&magic, head, 4);

@@ -189,7 +189,7 @@ static void scan_library(const char *path)
 
 static bool read_maps(struct nk_buf *out)
 {
-    char page[4096];
+    char page[1024];
     ssize_t got;
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;

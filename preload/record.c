@@ -21,6 +21,9 @@
 
 extern char **environ;
 
+// Guarded by the lock. Not on the stack: the thread that makes the first call may have 64 KB of it, and be deep in it.
+static char scratch[16384];
+
 struct nk_core nk_core = {.writer = {.fd = -1}};
 _Thread_local struct nk_thread nk_thread;
 _Atomic int nk_pin;
@@ -69,15 +72,15 @@ static void make_folders(char *path)
 // <folder>/<program>-<pid>.nkr; -2, -3 ... follow where a process of that number was recorded before.
 static int open_file(struct nk_err *err)
 {
-    char dir[PATH_MAX - 300];
-    if (folder(dir, sizeof dir))
+    char *dir = scratch;
+    if (folder(dir, PATH_MAX - 300))
         return nk_fail(err, NK_ERR_SYSTEM, "NOKERNEL_DIR, XDG_STATE_HOME and HOME are all unset or too long");
     make_folders(dir);
     const char *name = strrchr(nk_core.exe, '/');
     for (int try = 1; try <= 100; try++) {
         char more[16] = "";
         if (try > 1) snprintf(more, sizeof more, "-%d", try);
-        snprintf(nk_core.path, sizeof nk_core.path, "%s/%.200s-%d%s.nkr", dir, name ? name + 1 : "program",
+        snprintf(nk_core.path, sizeof nk_core.path, "%.3790s/%.200s-%d%s.nkr", dir, name ? name + 1 : "program",
                  (int)getpid(), more);
         if (!nk_writer_open(&nk_core.writer, nk_core.path, err)) return 0;
         if (errno != EEXIST) break;
@@ -89,9 +92,9 @@ static int open_file(struct nk_err *err)
 // The arguments as they are in /proc, one text each; at most 256 of them.
 static uint32_t arguments(uint32_t *ids, uint32_t room)
 {
-    char text[16384];
+    char *text = scratch;
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof scratch - 1);
     uint32_t count = 0;
     if (fd >= 0) close(fd);
     if (size > 0) text[size] = 0;
@@ -117,17 +120,16 @@ static uint32_t variables(uint32_t *ids, uint32_t room)
 static void add_process(void)
 {
     enum { ROOM = 256 };
-    uint32_t ids[2 * ROOM];
+    static uint32_t ids[2 * ROOM];
     struct utsname host = {0};
-    char directory[PATH_MAX] = "";
     uname(&host);
-    if (!getcwd(directory, sizeof directory)) directory[0] = 0;
+    if (!getcwd(scratch, sizeof scratch)) scratch[0] = 0;
     struct nk_rec_process process = {
         .pid = (uint64_t)getpid(),
         .parent_pid = (uint64_t)getppid(),
         .started = nk_core_time(),
         .exe = nk_core_text(nk_core.exe),
-        .directory = nk_core_text(directory),
+        .directory = nk_core_text(scratch),
         .host = nk_core_text(host.nodename),
         .tool = nk_core_text(NK_VERSION),
         .sync = nk_core_text(nk_core.settings.sync),
@@ -142,9 +144,10 @@ static void add_process(void)
 // "580.65.06": in the name of the file that libcuda.so.1 is a link to.
 static void driver_version(const char *path, char *out, size_t size)
 {
-    char real[PATH_MAX];
-    const char *name = realpath(path, real) ? strstr(real, "libcuda.so.") : NULL;
+    char *real = realpath(path, NULL);
+    const char *name = real ? strstr(real, "libcuda.so.") : NULL;
     snprintf(out, size, "%s", name && strchr(name + 11, '.') ? name + 11 : "");
+    free(real);
 }
 
 static bool is_one(const char *name)

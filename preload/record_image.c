@@ -9,7 +9,6 @@
 #include "image/fatbin.h"
 #include "resolve.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,11 +47,14 @@ static void build_id(const char *path, char out[NK_BUILD_ID_TEXT])
 
 uint32_t nk_core_library(const char *path)
 {
-    char real[PATH_MAX], id[NK_BUILD_ID_TEXT];
-    if (realpath(path, real)) path = real;
+    char id[NK_BUILD_ID_TEXT], *real = realpath(path, NULL);
+    if (real) path = real;
     uint64_t key = nk_hash_bytes(path, strlen(path));
     uintptr_t known = (uintptr_t)nk_table_get(&nk_core.library_ids, key);
-    if (known) return (uint32_t)known;
+    if (known) {
+        free(real);
+        return (uint32_t)known;
+    }
     build_id(path, id);
     struct nk_rec_library library = {
         .id = ++nk_core.libraries, .path = nk_core_text(path), .build_id = nk_core_text(id)};
@@ -60,6 +62,7 @@ uint32_t nk_core_library(const char *path)
     char *copy = strdup(path);
     if (copy && nk_table_put(&nk_core.unowned, library.id, copy)) free(copy);
     nk_writer_add(&nk_core.writer, NK_REC_LIBRARY, &library, sizeof library, NULL, 0);
+    free(real);
     return library.id;
 }
 

@@ -131,12 +131,14 @@ void nk_words_needs(struct nk_buf *out, const struct nk_run *run, const struct n
                     const unsigned char *holds, const struct nk_run_gpu *gpu)
 {
     struct nk_target target = nk_run_target(run, gpu);
-    struct nk_image held[256];
     size_t count = 0;
-    if (!c || !gpu) return;
-    for (size_t i = 0; i < c->count && count < sizeof held / sizeof *held; i++)
+    // Not on the stack: a report is also printed by a thread that ends the process and may have little of it.
+    struct nk_image *held = c && gpu && c->count ? malloc(c->count * sizeof *held) : NULL;
+    if (!c || !gpu || (c->count && !held)) return;
+    for (size_t i = 0; i < c->count; i++)
         if (!holds || holds[i] == NK_HOLD_PRESENT || holds[i] == NK_HOLD_UNKNOWN) held[count++] = c->images[i];
     nk_verdict_needs(held, count, &target, out);
+    free(held);
 }
 
 const char *nk_words_means(int32_t result)
