@@ -117,9 +117,9 @@ void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_
     case NK_SCAN_PARTLY:
     case NK_SCAN_NONE:
         part(out, c->none, all);
-        nk_buf_format(out, " without an image: %s", why);
+        nk_buf_format(out, " %s not run: %s", all == 1 ? "does" : "do", why);
         // A library that picks its kernels by GPU has one copy a GPU, each in a container of its own.
-        if (!c->names_none) nk_buf_text(out, " (but a kernel of the same name in another container runs)");
+        if (!c->names_none) nk_buf_text(out, " (kernels of the same names in other containers do)");
         break;
     case NK_SCAN_JIT:
         part(out, c->jit, all);

@@ -60,7 +60,7 @@ def test_a_failed_rule_is_told_below_the_text(partly):
     done = command("scan", "--gpu", "sm_80", "--fail-on", "none,partly", partly)
     assert done.returncode == GATE
     assert "FAILED  --fail-on none,partly" in done.stdout
-    assert "sm_80: 1 of 3 kernels without an image" in done.stdout.splitlines()[-1]
+    assert "sm_80: 1 of 3 kernels do not run: there is no image for this GPU" in done.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_sarif_names_the_rule_the_file_and_the_reason(partly, tmp_path):
         assert rules[result["ruleIndex"]] == result["ruleId"]
         uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         assert uri.endswith("libmade.so") and " " not in uri
-        assert "without an image" in result["message"]["text"]
+        assert "not run: there is no image" in result["message"]["text"]
     assert run["invocations"][0]["executionSuccessful"] is False
     assert "not there" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
 
