@@ -31,10 +31,15 @@ static const struct {
     {NK_REASON_LTO_ONLY, "the program must link it first (nvJitLink), or a build with machine code"},
 };
 
+static void drop_empty(struct nk_explained *out)
+{
+    if (out->count && !out->row[out->count - 1].text.size) nk_buf_free(&out->row[--out->count].text);
+}
+
 struct nk_buf *nk_explain_row(struct nk_explained *out, const char *key, const char *label, bool list)
 {
     static struct nk_buf nowhere; // a row too many would be a mistake of this file: it is dropped
-    if (out->count && !out->row[out->count - 1].text.size) out->count--;
+    drop_empty(out);
     if (out->count == NK_EXPLAIN_ROWS) return &nowhere;
     struct nk_explain_row *row = &out->row[out->count++];
     *row = (struct nk_explain_row){.key = key, .label = label, .list = list};
@@ -186,7 +191,7 @@ bool nk_explain(const char *word, struct nk_explained *out)
         if (!by_gpu(word, &arch) && !arch_within(word, &arch)) return false;
     }
     nk_explain_arch(out, &arch);
-    if (out->count && !out->row[out->count - 1].text.size) out->count--;
+    drop_empty(out);
     return true;
 }
 
