@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -213,6 +214,15 @@ static void open_recording(void)
 
 // ---- the guard
 
+// A root without /proc: the name that the kernel was given for the program.
+static void name_without_proc(void)
+{
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    char *real = name ? realpath(name, NULL) : NULL;
+    snprintf(nk_core.exe, sizeof nk_core.exe, "%s", real ? real : name ? name : "a program");
+    free(real);
+}
+
 // Reads the settings. Before the first lock is taken for good, so that a disabled library costs one test.
 static void start(void)
 {
@@ -224,6 +234,7 @@ static void start(void)
     nk_pin = !nk_core.off && !blocks && !strcmp(nk_core.settings.sync, "launch");
     ssize_t size = readlink("/proc/self/exe", nk_core.exe, sizeof nk_core.exe - 1);
     nk_core.exe[size > 0 ? size : 0] = 0;
+    if (size <= 0) name_without_proc();
     if (!nk_core.off) nk_process_watch();
     nk_core.wants_stacks = !nk_core.off;
     nk_core.started = true;

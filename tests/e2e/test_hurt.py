@@ -1,6 +1,10 @@
 """Hosts in narrow places: small stacks, few files, little memory, sandboxes, signals, a million launches."""
 
+import os
 import shutil
+import subprocess
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +67,69 @@ def test_a_million_launches_of_16_threads_are_counted_exactly_and_cost_no_memory
     failure = claims.missing(out, claims.B, "threads")
     assert sum(f["count"] for f in out.report["failures"]) == 16 * times, failure
     assert out.recordings[0].stat().st_size < 1 << 20
+
+
+# ---- beside others
+@pytest.mark.parametrize("version,static", VARIANTS)
+def test_a_program_with_a_malloc_of_its_own_is_unharmed(run, program, version, static):
+    out = run(program("own_malloc", version, GOOD, BAD, static=static, more=["-lpthread"], flags=["-fno-builtin"]))
+    assert out.lines == ["done 0"] and "malloc within malloc" not in out.stderr
+    claims.launched(out.report, claims.A, 80)
+    claims.missing(out, claims.B, "own_malloc", knowable=claims.knows_name(version, static))
+
+
+@pytest.mark.parametrize("version,static", VARIANTS)
+def test_a_plugin_opened_with_deepbind_works_and_what_its_runtime_asks_for_is_seen(run, program, store, version, static):
+    app = programs.linked(store, "deepbind", [programs.compiled(store, "deepbind.c")], ["-ldl"])
+    out = run(app, program("plugin", version, GOOD, BAD, static=static, shared=True), exit_report=False)
+    assert out.lines == ["plug-in a 0", "plug-in b 209"]
+
+
+def allocators():
+    """Other allocators of the distribution that are on this machine."""
+    names = ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libmimalloc.so.2"]
+    folders = [Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib/aarch64-linux-gnu"), Path("/usr/lib64")]
+    return [folder / name for name in names for folder in folders if (folder / name).exists()]
+
+
+def test_allocators_that_are_preloaded_before_or_after_us_are_no_trouble(run, program):
+    if not allocators():
+        warnings.warn("neither jemalloc nor tcmalloc is installed: not tried")
+    for allocator in allocators():
+        for order in ("before", "after"):
+            out = run(program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), 4, 20, **{order: [allocator]})
+            claims.missing(out, claims.B, "threads")
+
+
+def jail(folder, *paths):
+    """Copies programs and all their libraries into a folder that can be a root; returns it."""
+    for path in map(str, paths):
+        done = subprocess.run(["ldd", path], capture_output=True, text=True)
+        needed = [word for line in done.stdout.splitlines() for word in line.split() if word.startswith("/")]
+        for file in [path, *needed]:
+            target = folder / file.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists():
+                shutil.copy(file, target)
+    return folder
+
+
+def test_a_root_without_proc_costs_only_what_is_read_there(program, tmp_path):
+    from conftest import LIBRARY, SIM, command, read_report
+
+    app = program("launches", "13.5", GOOD, BAD, static=True)
+    root = jail(tmp_path / "root", app, LIBRARY, SIM / "libcuda.so.1", shutil.which("env"))
+    prefix = ["chroot", root] if os.geteuid() == 0 else ["unshare", "-r", "chroot", root]
+    if subprocess.run([*prefix, "/usr/bin/env"], capture_output=True).returncode:
+        warnings.warn("a root cannot be changed here: a program without /proc is not tried")
+        return
+    env = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": str(SIM), "SIM_SM": "80", "NOKERNEL_DIR": "/recordings"}
+    plain = subprocess.run([*prefix, app, "a", "b"], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*prefix, "env", f"LD_PRELOAD={LIBRARY}", app, "a", "b"], env=env, capture_output=True,
+                          text=True, timeout=60)
+    assert (done.stdout, done.returncode) == (plain.stdout, plain.returncode) == (plain.stdout, 0)
+    recording, = (root / "recordings").glob("*.nkr")
+    report = read_report(recording)
+    failure = claims.one_failure(report)
+    assert (failure["kernel"], failure["code"]) == (claims.B, 209), failure
+    assert command("report", recording).stdout
