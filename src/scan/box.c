@@ -5,6 +5,7 @@
 #include "image/target.h"
 #include "scan/hash.h"
 #include "scan/prefix.h"
+#include "scan/ptx_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,11 +79,19 @@ static uint64_t take_back(struct nk_box *box, size_t before)
     return sum;
 }
 
+// PTX is decoded whole: its kernels stand anywhere in it. 0, or -1.
+static int read_ptx(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
+{
+    if (nk_unpack(&tools->memory, entry, 0, NULL)) return -1;
+    return nk_ptx_names(tools->memory.bytes, add_kernel, box) ? -1 : 0;
+}
+
 // The beginning of a cubin is nearly always enough. 0, or -1: it is not.
 static int read_beginning(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
 {
     struct nk_prefix_head head;
     struct nk_image *image = &box->images[box->image_count - 1];
+    if (image->kind != NK_KIND_CUBIN) return read_ptx(box, entry, tools);
     if (nk_prefix_kernels(&tools->partial, entry, add_kernel, box, &head)) return -1;
     if (head.relocatable) image->flags |= NK_IMAGE_RELOCATABLE;
     if (head.abi8) image->flags |= NK_IMAGE_ABI8;
