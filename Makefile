@@ -87,6 +87,7 @@ include tests/sim/sim.mk
 # ---- tests
 TORCH_TESTS = tests/e2e/test_torch*.py
 APP_TESTS = tests/e2e/test_apps*.py
+WHEEL_TESTS = tests/wheels/test_*.py
 E2E_TESTS = $(filter-out $(wildcard $(TORCH_TESTS) $(APP_TESTS)),$(wildcard tests/e2e/test_*.py)) \
             $(wildcard tests/sim/selftest/test_*.py)
 
@@ -108,7 +109,7 @@ e2e: all sim
 
 # Everything but the large applications. Each runner ends with one line that sums up.
 check:
-	$Qscripts/setup check && scripts/get-runtimes && scripts/get-runtimes cublas && { scripts/get-torch cuda12 cuda13 || [ $$? = 3 ]; }
+	$Qscripts/setup check && scripts/get-runtimes && scripts/get-runtimes cublas && scripts/get-wheels check && { scripts/get-torch cuda12 cuda13 || [ $$? = 3 ]; }
 	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim $(UNIT)
 	$Q$(MAKE) --no-print-directory lint
 	$Q$(MAKE) --no-print-directory unit
@@ -119,17 +120,25 @@ check:
 	$Q$(MAKE) --no-print-directory -j$(JOBS) SAN=thread all sim
 	$Q$(MAKE) --no-print-directory SAN=thread check-sanitized
 	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(E2E_TESTS) $(TORCH_TESTS)
+	$QNOKERNEL_MUST_RUN=1 NOKERNEL_WHEELS=check scripts/run-pytest $(WHEEL_TESTS)
 
 # The library with a sanitizer under fixture programs (address,undefined: all hooks; thread: launches from many threads).
 .PHONY: check-sanitized
 check-sanitized: all sim
-	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(if $(filter thread,$(SAN)),tests/e2e/test_host.py -k thread,$(E2E_TESTS) -m sanitized)
+	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(if $(filter thread,$(SAN)),tests/e2e/test_host.py -k thread,$(E2E_TESTS) -m 'sanitized and not plain')
 
 # Real applications: about 3.7 GB of downloads. (3: a set has no wheel for this Python, which was said.)
 check-apps:
 	$Qscripts/setup check && { scripts/get-apps || [ $$? = 3 ]; }
 	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim
 	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(APP_TESTS)
+
+# Scan against an independent census of real wheels (3 GB of downloads) and against cuobjdump.
+.PHONY: check-wheels
+check-wheels:
+	$Qscripts/setup check && scripts/get-wheels
+	$Q$(MAKE) --no-print-directory -j$(JOBS) all sim
+	$Qscripts/run-pytest $(WHEEL_TESTS)
 
 # The main job: a real training script on a real PyTorch wheel that has no image for the GPU.
 demo:
@@ -159,6 +168,7 @@ help:
 	@echo 'make demo        a real PyTorch program that fails, explained (sets up what it needs; 0.7 GB, once)'
 	@echo 'make check       every test but the large applications (sets up what it needs; 2 GB, once)'
 	@echo 'make check-apps  real applications (3.7 GB, once)'
+	@echo 'make check-wheels  scan against a census of 29 real wheels (3 GB, once)'
 	@echo 'make unit        unit tests            make e2e    fixture programs on the simulated driver'
 	@echo 'make fuzz        a short fuzz run      make lint   layers, sizes, words, format'
 	@echo 'make bench       what the library costs, as ratios'

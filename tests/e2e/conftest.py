@@ -224,6 +224,8 @@ def pytest_runtest_makereport(item, call):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "sanitized: runs under SAN=address,undefined too (make check-sanitized)")
+    # Limits on address space, RTLD_DEEPBIND, a root without /proc, and `nokernel run` (which sets LD_PRELOAD itself).
+    config.addinivalue_line("markers", "plain: never with a sanitizer, whose own start-up would fail there")
 
 
 def pytest_sessionstart(session):

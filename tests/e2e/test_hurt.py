@@ -36,6 +36,7 @@ def test_a_process_that_may_open_few_files_only_is_unharmed(run, program, files)
     assert "Traceback" not in out.stderr
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("megabytes", [64, 128, 256, 512])
 def test_a_limit_on_memory_does_not_hurt(run, program, megabytes):
     out = run("prlimit", f"--as={megabytes << 20}", "--core=0", program("launches", "13.5", GOOD, BAD, static=True),
@@ -78,6 +79,7 @@ def test_a_program_with_a_malloc_of_its_own_is_unharmed(run, program, version, s
     claims.missing(out, claims.B, "own_malloc", knowable=claims.knows_name(version, static))
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("version,static", VARIANTS)
 def test_a_plugin_opened_with_deepbind_works_and_what_its_runtime_asks_for_is_seen(run, program, store, version, static):
     app = programs.linked(store, "deepbind", [programs.compiled(store, "deepbind.c")], ["-ldl"])
@@ -114,6 +116,7 @@ def jail(folder, *paths):
     return folder
 
 
+@pytest.mark.plain
 def test_a_root_without_proc_costs_only_what_is_read_there(program, tmp_path):
     from conftest import LIBRARY, SIM, command, read_report
 

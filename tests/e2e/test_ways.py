@@ -118,6 +118,7 @@ def test_a_plugin_that_is_closed_is_gone_and_its_failure_is_kept(run, program, s
 
 
 # ---- nokernel run
+@pytest.mark.plain
 def test_run_tells_of_all_processes_together(tmp_path, ways):
     env = environment(tmp_path, 80, 13000, None, False, None)
     for way, count in (("spawn", 2), ("double-fork", 1), ("daemon", 1), ("exec", 2)):
