@@ -97,6 +97,7 @@ struct nk_run_failure {
     enum nk_failure_class class;
     struct nk_verdict verdict;
     bool contradiction; // the rules say that it runs
+    bool barren;        // a refused query, and nothing in its library runs on that GPU
     uint32_t guess;     // string id of the kernel whose host function stands in the stack; 0 none
 };
 

@@ -268,6 +268,17 @@ static bool image_query(const struct nk_run_failure *f)
     return f->class == NK_CLASS_ASKED && f->r.kind == NK_FAILED_PROBE && nk_result_is_image(f->r.result);
 }
 
+// CUB registers one kernel with 25 fat binaries of PyTorch's: a query is refused 25 times, and told once.
+static bool told_already(const struct nk_run *run, size_t index)
+{
+    const struct nk_run_failure *f = &run->failures[index];
+    for (size_t i = 0; i < index && f->kernel; i++) {
+        const struct nk_run_failure *e = &run->failures[i];
+        if (image_query(e) && e->kernel && e->kernel->name == f->kernel->name && e->library == f->library) return true;
+    }
+    return false;
+}
+
 void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all)
 {
     struct nk_buf line = {0};
@@ -275,12 +286,14 @@ void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all)
     for (size_t i = 0; i < run->failure_count && shown < MOST_BLOCKS; i++) {
         const struct nk_run_failure *f = &run->failures[i];
         bool late = f->surfaced && f->surfaced->r.later;
-        if (!image_query(f) || !(late || all) || !first_of_block(run, i)) continue;
+        if (!image_query(f) || !(late || all || f->barren) || !first_of_block(run, i)) continue;
+        if (!late && told_already(run, i)) continue;
         failure(page, run, f, "ASKED");
         nk_buf_text(&line, "is a query, not a launch");
         if (f->library) nk_buf_format(&line, ", asked by %s", nk_words_base(f->library->path));
-        nk_buf_text(&line, late ? "; but its error is what the program read later"
-                                : "; the program may have stopped because of it");
+        nk_buf_text(&line, late  ? "; but its error is what the program read later"
+                           : all ? "; the program may have stopped because of it"
+                                 : "; what was made of the refusal may be wrong");
         nk_page_buf(page, 4, "that", NK_STYLE_PLAIN, &line);
         shown++;
     }

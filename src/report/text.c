@@ -104,6 +104,8 @@ static void unhealthy(struct nk_buf *line, const struct nk_run *run, const struc
                        "kernels or calls failed, none for want of an image");
     } else if (sums->asked_late) {
         nk_buf_text(line, "no launch failed, but the program read the error of a refused query");
+    } else if (sums->asked_barren && !sums->ended_badly) {
+        nk_buf_text(line, "no launch failed, but queries were refused: their library has no image for this GPU");
     } else if (sums->hollow) {
         nk_words_count(line, sums->hollow, "kernel", "kernels");
         nk_buf_format(line, " of %zu did nothing when launched, though no error was returned: results are wrong",

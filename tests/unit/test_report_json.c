@@ -99,7 +99,8 @@ static void queries_and_refusals_at_start_up_are_listed_apart(void **state)
     (void)state;
     make_begin();
     make_gpu(0, 86, "");
-    uint32_t box = make_container(make_library("/a.so", NULL, NULL), NK_ORIGIN_PRIVATE, 1, "75");
+    uint32_t library = make_library("/a.so", NULL, NULL), box = make_container(library, NK_ORIGIN_PRIVATE, 1, "75");
+    make_container(library, NK_ORIGIN_PRIVATE, 1, "86");
     struct nk_rec_load load = {.container = box, .result = 209, .startup = 1};
     ADD(LOAD, load);
     make_failure((struct nk_rec_failure){.kind = NK_FAILED_PROBE, .result = 209, .container = box}, "query", 4);
@@ -110,7 +111,7 @@ static void queries_and_refusals_at_start_up_are_listed_apart(void **state)
     SAYS(root, "probes.0.api", "query");
     SAYS(root, "probes.0.kind", "probe");
     COUNTS(root, "refused.0.refused", 1);
-    COUNTS(root, "refused.0.containers", 1);
+    COUNTS(root, "refused.0.containers", 2);
     assert_true(json_is_true(at(root, "summary.healthy")));
     json_decref(root);
 }

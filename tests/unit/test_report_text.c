@@ -86,10 +86,27 @@ static void a_refused_query_is_no_failure(void **state)
 {
     (void)state;
     uint32_t kernel = small_program(0, 80, "90", 0);
+    make_container(1, NK_ORIGIN_LIBRARY, 1, "80"); // the library has kernels for this GPU, too
     make_failure((struct nk_rec_failure){.kind = NK_FAILED_PROBE, .result = 209, .kernel = kernel},
                  "cuKernelGetFunction", 10);
     make_end();
     expect(report(), "nokernel: no kernel was launched\n");
+}
+
+static void a_refused_query_of_a_library_with_nothing_for_the_gpu_is_told(void **state)
+{
+    (void)state;
+    uint32_t kernel = small_program(0, 80, "90", 0);
+    for (uint32_t gpu = 0; gpu < 2; gpu++)
+        make_failure((struct nk_rec_failure){.kind = NK_FAILED_PROBE, .result = 209, .kernel = kernel},
+                     "cuKernelGetFunction", 10);
+    make_end();
+    char *t = report();
+    says(t, "nokernel: no launch failed, but queries were refused: their library has no image for this GPU\n");
+    says(t, "  ASKED   work\n");
+    says(t, "what was made of the refusal may be wrong\n");
+    assert_null(strstr(strstr(t, "  ASKED") + 1, "  ASKED")); // one kernel is told once
+    free(t);
 }
 
 static void a_refused_query_comes_to_the_front_when_its_error_was_read_later(void **state)
@@ -392,6 +409,7 @@ int main(void)
         T(a_killed_run_is_not_called_ended),
         T(another_error_is_never_called_a_missing_image),
         T(a_refused_query_is_no_failure),
+        T(a_refused_query_of_a_library_with_nothing_for_the_gpu_is_told),
         T(a_refused_query_comes_to_the_front_when_its_error_was_read_later),
         T(refused_queries_come_to_the_front_when_the_program_ends_badly),
         T(refusals_at_start_up_are_silent_in_a_healthy_run),
