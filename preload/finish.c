@@ -35,6 +35,7 @@ void nk_record_finish(enum nk_exit how, int status)
     int saved;
     if (!nk_core.opened || nk_core.off || !nk_enter_quietly(&saved)) return;
     nk_core.finished = true;
+    nk_pin = 0; // launches of other threads are no longer waited for
     nk_core_hollow_rest();
     nk_core_packages();
     struct nk_rec_exit end = {.how = how, .status = status, .time = nk_core_time()};

@@ -1,8 +1,7 @@
 // process.c - fork and the ways out.
 //
-// exit() and a return from main run our destructor, last of all; its status comes from on_exit, registered at the first
-// CUDA call. _exit and quick_exit run no destructor: both are ours by name, and quick_exit calls back. abort and
-// signals run nothing: what had failed is already in the file.
+// exit() and a return from main call back what on_exit was given at the first CUDA call. _exit and quick_exit are ours
+// by name, and quick_exit calls back. abort and signals run nothing: what had failed is already in the file.
 #define _GNU_SOURCE
 #include "process.h"
 
@@ -15,14 +14,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int exit_status;
-static enum nk_exit exit_kind = NK_EXIT_UNKNOWN;
+static int exit_status; // of quick_exit, whose handlers are not told it
 
-static void note_exit(int status, void *unused)
+// Registered at the first CUDA call, so it runs before the runtime's own handlers, which were registered earlier: when
+// other threads still launch while those tear the runtime down, it can crash, and work of ours after them would only
+// give it more time to.
+static void at_exit(int status, void *unused)
 {
     (void)unused;
-    exit_status = status;
-    exit_kind = NK_EXIT_EXIT;
+    nk_record_finish(NK_EXIT_EXIT, status);
 }
 
 static void quick(void) { nk_record_finish(NK_EXIT_QUICK, exit_status); }
@@ -30,11 +30,12 @@ static void quick(void) { nk_record_finish(NK_EXIT_QUICK, exit_status); }
 void nk_process_watch(void)
 {
     pthread_atfork(nk_record_fork_prepare, nk_record_fork_parent, nk_record_fork_child);
-    on_exit(note_exit, NULL);
+    on_exit(at_exit, NULL);
     at_quick_exit(quick);
 }
 
-__attribute__((destructor)) static void end(void) { nk_record_finish(exit_kind, exit_status); }
+// For an end that on_exit did not see.
+__attribute__((destructor)) static void end(void) { nk_record_finish(NK_EXIT_UNKNOWN, 0); }
 
 NK_EXPORT void _exit(int status) __attribute__((noreturn));
 NK_EXPORT void _Exit(int status) __attribute__((noreturn));
