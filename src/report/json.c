@@ -1,5 +1,6 @@
 // json.c - the report as JSON, of the schema "nokernel-report/1".
 #define _GNU_SOURCE
+#include "base/json_text.h"
 #include "report/json.h"
 #include "driver/results.h"
 #include "report/fix_json.h"
@@ -29,20 +30,7 @@ struct at {
 
 // ---- values
 
-// JSON must be UTF-8, a file name need not be: bytes that are none become '?'.
-static json_t *text(const char *from)
-{
-    json_t *string = json_string(from);
-    if (string) return string;
-    char *copy = strdup(from);
-    for (char *c = copy; c && *c; c++)
-        if ((unsigned char)*c >= 0x80) *c = '?';
-    string = json_string(copy ? copy : "");
-    free(copy);
-    return string;
-}
-
-static json_t *text_or_null(const char *from) { return from && *from ? text(from) : json_null(); }
+static json_t *text_or_null(const char *from) { return from && *from ? nk_json_text(from) : json_null(); }
 
 static json_t *id(const struct at *at, uint32_t string) { return text_or_null(nk_run_text(at->run, string)); }
 
@@ -279,9 +267,9 @@ static json_t *python_stack(const struct at *at, const struct nk_run_python *pyt
     json_t *array = json_array();
     for (uint32_t i = 0; python && i < python->count; i++) {
         const struct nk_run_python_frame *f = &python->frames[i];
-        json_array_append_new(array,
-                              json_pack("{s:o, s:o, s:o}", "file", path(at, f->file), "line",
-                                        f->line ? json_integer(f->line) : json_null(), "function", text(f->function)));
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o}", "file", path(at, f->file), "line",
+                                               f->line ? json_integer(f->line) : json_null(), "function",
+                                               nk_json_text(f->function)));
     }
     return array;
 }
@@ -312,7 +300,7 @@ static json_t *candidates(const struct at *at, const struct nk_run_failure *f)
     json_t *list = json_array();
     const struct nk_run_container *c = f->kernel ? NULL : f->container;
     for (uint32_t i = 0; c && i < c->names_count; i++)
-        json_array_append_new(list, text(nk_run_text(at->run, c->names[i])));
+        json_array_append_new(list, nk_json_text(nk_run_text(at->run, c->names[i])));
     return list;
 }
 

@@ -1,5 +1,6 @@
 // json.c - a scan as JSON, of the schema "nokernel-scan/1".
 #define _GNU_SOURCE
+#include "base/json_text.h"
 #include "scan/json.h"
 #include "image/kernels.h"
 #include "scan/words.h"
@@ -10,24 +11,11 @@
 
 // ---- values
 
-// JSON must be UTF-8, a file name need not be: bytes that are none become '?'.
-static json_t *text(const char *from)
-{
-    json_t *string = json_string(from);
-    if (string) return string;
-    char *copy = strdup(from);
-    for (char *c = copy; c && *c; c++)
-        if ((unsigned char)*c >= 0x80) *c = '?';
-    string = json_string(copy ? copy : "");
-    free(copy);
-    return string;
-}
-
-static json_t *text_or_null(const char *from) { return *from ? text(from) : json_null(); }
+static json_t *text_or_null(const char *from) { return *from ? nk_json_text(from) : json_null(); }
 
 static json_t *buf(struct nk_buf *from)
 {
-    json_t *value = text(from->data ? from->data : "");
+    json_t *value = nk_json_text(from->data ? from->data : "");
     nk_buf_free(from);
     return value;
 }
@@ -92,7 +80,7 @@ static json_t *sections(const struct nk_scan_library *library)
     nk_scan_sections(&names, library);
     char *rest = names.data, *name;
     while (rest && (name = strsep(&rest, " ")))
-        if (*name) json_array_append_new(list, text(name));
+        if (*name) json_array_append_new(list, nk_json_text(name));
     nk_buf_free(&names);
     return list;
 }
@@ -193,7 +181,7 @@ static json_t *kernel_list(const struct nk_scan_library *library, const struct n
     for (size_t i = 0; says && i < library->kernel_count; i++) {
         const struct nk_scan_kernel *kernel = &library->kernels[i];
         json_t *entry = json_copy(says[kernel->shape]);
-        put(entry, "name", text(nk_scan_text(library, kernel->name)));
+        put(entry, "name", nk_json_text(nk_scan_text(library, kernel->name)));
         json_array_append_new(list, entry);
     }
     for (size_t i = 0; says && i < library->shape_count; i++) json_decref(says[i]);
@@ -239,7 +227,7 @@ static json_t *finding_list(const struct nk_scan_findings *findings, const struc
         put(entry, "gpu", f->gpu ? json_string(f->gpu->text) : json_null());
         put(entry, "package", text_or_null(f->item->package.name));
         put(entry, "library", path(f->library->path, show));
-        put(entry, "text", text(f->text));
+        put(entry, "text", nk_json_text(f->text));
         json_array_append_new(list, entry);
     }
     return list;
@@ -261,7 +249,7 @@ static json_t *document(const struct nk_scan *scan, const struct nk_scan_show *s
     for (size_t i = 0; i < scan->count; i++) json_array_append_new(items, one_item(scan->items[i], show));
     for (size_t i = 0; i < scan->problem_count; i++)
         json_array_append_new(problems, json_pack("{s:o,s:o}", "path", path(scan->problems[i].path, show), "text",
-                                                  text(scan->problems[i].text)));
+                                                  nk_json_text(scan->problems[i].text)));
     put(root, "gpus", gpus);
     put(root, "items", items);
     put(root, "problems", problems);
