@@ -1,0 +1,96 @@
+// json_failures.c - failures and probes in the JSON report, with their stacks.
+#include "report/json_parts.h"
+#include "base/json_text.h"
+#include "driver/results.h"
+#include "report/words.h"
+
+static json_t *python_stack(const struct nk_json_at *at, const struct nk_run_python *python)
+{
+    json_t *array = json_array();
+    for (uint32_t i = 0; python && i < python->count; i++) {
+        const struct nk_run_python_frame *f = &python->frames[i];
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o}", "file", nk_json_path(at, f->file), "line",
+                                               f->line ? json_integer(f->line) : json_null(), "function",
+                                               nk_json_text(f->function)));
+    }
+    return array;
+}
+
+static json_t *native_stack(const struct nk_json_at *at, const struct nk_run_stack *stack)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; stack && i < stack->count; i++) {
+        const struct nk_run_frame *frame = &stack->frames[i];
+        const char *symbol = nk_run_text(at->run, frame->r.symbol);
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "library", nk_json_library(at, frame->library), "offset",
+                            nk_json_number(frame->r.offset), "symbol", nk_json_or_null(symbol), "demangled",
+                            nk_json_demangled(symbol), "displacement", nk_json_number(frame->r.displacement)));
+    }
+    return list;
+}
+
+static json_t *surfaced(const struct nk_json_at *at, const struct nk_run_surfaced *s)
+{
+    if (!s) return json_null();
+    return json_pack("{s:o, s:i, s:o, s:b}", "api", nk_json_id(at, s->r.api), "code", (int)s->r.result, "library",
+                     nk_json_library(at, s->library), "later", s->r.later != 0);
+}
+
+static json_t *candidates(const struct nk_json_at *at, const struct nk_run_failure *f)
+{
+    json_t *list = json_array();
+    const struct nk_run_container *c = f->kernel ? NULL : f->container;
+    for (uint32_t i = 0; c && i < c->names_count; i++)
+        json_array_append_new(list, nk_json_text(nk_run_text(at->run, c->names[i])));
+    return list;
+}
+
+// The members that failures and probes share.
+static json_t *call(const struct nk_json_at *at, const struct nk_run_failure *f)
+{
+    const char *kernel = nk_run_text(at->run, f->kernel ? f->kernel->name : f->guess);
+    json_t *object = json_pack("{s:I, s:o, s:o}", "recording", at->index, "kernel", nk_json_or_null(kernel),
+                               "demangled", nk_json_demangled(kernel));
+    nk_json_add_place(at, object, f->container);
+    json_object_set_new(object, "called_by", nk_json_library(at, f->library));
+    json_object_set_new(object, "kind", json_string(nk_words_kind(f->r.kind)));
+    json_object_set_new(object, "api", nk_json_id(at, f->r.api));
+    json_object_set_new(object, "inside", nk_json_id(at, f->r.inside));
+    json_object_set_new(object, "code", json_integer(f->r.result));
+    json_object_set_new(object, "result",
+                        json_string(nk_result_name(f->r.runtime ? NK_RUNTIME : NK_DRIVER, f->r.result)));
+    json_object_set_new(object, "gpu", nk_json_ordinal(f->gpu));
+    json_object_set_new(object, "count", nk_json_number(f->count));
+    json_object_set_new(object, "surfaced", surfaced(at, f->surfaced));
+    nk_json_add_verdict(at, object, f->container, f->kernel ? f->kernel->holds : NULL, f->gpu, f->verdict);
+    return object;
+}
+
+void nk_json_add_failure(const struct nk_json_at *at, const struct nk_run_failure *f)
+{
+    json_t *object = call(at, f);
+    if (f->class == NK_CLASS_ASKED) {
+        json_array_append_new(at->doc->probes, object);
+        return;
+    }
+    json_object_set_new(object, "class", json_string(f->class == NK_CLASS_MISSING ? "missing-image" : "other"));
+    json_object_set_new(object, "pinned",
+                        json_string(f->r.pinned == NK_PINNED_SYNCHRONISED ? "synchronised" : "returned"));
+    json_object_set_new(object, "kernel_known_from",
+                        f->kernel  ? json_string("driver")
+                        : f->guess ? json_string("stack")
+                                   : json_null());
+    json_object_set_new(object, "candidates", candidates(at, f));
+    json_object_set_new(object, "candidates_total",
+                        json_integer(f->kernel || !f->container ? 0 : f->container->names_total));
+    json_object_set_new(object, "native_stack", native_stack(at, f->stack));
+    json_object_set_new(object, "python_stack", python_stack(at, f->python));
+    json_array_append_new(at->doc->failures, object);
+    if (f->contradiction)
+        json_array_append_new(at->doc->contradictions,
+                              json_pack("{s:I, s:O, s:o, s:s, s:s, s:s}", "recording", at->index, "kernel",
+                                        json_object_get(object, "kernel"), "gpu", nk_json_ordinal(f->gpu), "driver",
+                                        "refused", "rules", nk_runs_word(f->verdict.runs), "reason",
+                                        nk_reason_key(f->verdict.reason)));
+}
