@@ -9,6 +9,7 @@
 #include "image/elf.h"
 #include "image/fatbin.h"
 #include "image/ptx.h"
+#include "image/sign.h"
 
 #include <string.h>
 
@@ -61,8 +62,8 @@ static bool is_key_at(struct nk_bytes view, uint64_t at)
 
 static uint64_t next_key(struct nk_bytes view, uint64_t from)
 {
-    int64_t hit = nk_bytes_find(view, from, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE);
-    return hit < 0 ? view.size : (uint64_t)hit;
+    enum nk_sign sign;
+    return nk_sign_next(view, from, view.size, NK_SIGN_CONTAINER, &sign);
 }
 
 // Where the container at `at` ends inside `view`. A damaged one reaches up to the next container behind its last good
@@ -153,16 +154,6 @@ static struct nk_bytes section_at(struct search *search, uint64_t at)
     return search->name;
 }
 
-static uint64_t next_cubin(struct nk_bytes view, uint64_t from)
-{
-    // Magic, 64-bit, little-endian, version 1; the machine follows 18 bytes from the start.
-    static const char ident[] = "\177ELF\2\1\1";
-    uint16_t machine;
-    for (int64_t hit; (hit = nk_bytes_find(view, from, ident, sizeof ident - 1)) >= 0; from = (uint64_t)hit + 1)
-        if (nk_bytes_u16(view, (uint64_t)hit + 18, &machine) && machine == NK_EM_CUDA) return (uint64_t)hit;
-    return view.size;
-}
-
 // Bytes of the cubin that `rest` starts with; 0 when that cannot be said.
 static uint64_t cubin_size(struct search *search, struct nk_bytes rest)
 {
@@ -173,32 +164,36 @@ static uint64_t cubin_size(struct search *search, struct nk_bytes rest)
     return extent <= rest.size ? extent : 0;
 }
 
+// What a search has found at `at`, and where it ends. `key` is the next container from there on, if that is known.
+static uint64_t end_of(struct search *search, struct nk_bytes view, uint64_t at, enum nk_sign sign, uint64_t *key,
+                       bool *damaged)
+{
+    if (sign == NK_SIGN_CONTAINER) return container_end(view, at, damaged);
+    uint64_t size = cubin_size(search, nk_bytes(view.data + at, view.size - (size_t)at));
+    *damaged = !size;
+    if (size) return at + size;
+    // A damaged cubin may claim anything: do not let it hide the containers behind it.
+    if (*key <= at) *key = next_key(view, at);
+    return *key;
+}
+
 static int search_range(struct search *search, struct range place)
 {
     struct nk_bytes view = nk_bytes(search->file.data, (size_t)place.end);
     uint32_t outside = search->elf && search->elf->sections ? NK_FOUND_OUTSIDE : 0;
-    uint64_t at = place.start, key = next_key(view, at), cubin = next_cubin(view, at);
-    while (key < view.size || cubin < view.size) {
-        bool damaged = false, container = key < cubin;
-        uint64_t start = container ? key : cubin, end;
-        if (container) {
-            end = container_end(view, start, &damaged);
-        } else {
-            uint64_t size = cubin_size(search, nk_bytes(view.data + start, view.size - (size_t)start));
-            damaged = !size;
-            // A damaged cubin may claim anything: do not let it hide the containers behind it.
-            end = damaged ? (key < view.size ? key : view.size) : start + size;
-        }
-        int stop = hand_out(search, (struct range){start, end}, container ? NK_FOUND_CONTAINER : NK_FOUND_CUBIN,
-                            outside | (damaged ? NK_FOUND_DAMAGED : 0u), section_at(search, start));
+    uint64_t key = 0;
+    enum nk_sign sign;
+    for (uint64_t at = place.start;;) {
+        at = nk_sign_next(view, at, view.size, NK_SIGN_CONTAINER | NK_SIGN_CUBIN, &sign);
+        if (!sign) return 0;
+        bool damaged = false, container = sign == NK_SIGN_CONTAINER;
+        uint64_t end = end_of(search, view, at, sign, &key, &damaged);
+        int stop = hand_out(search, (struct range){at, end}, container ? NK_FOUND_CONTAINER : NK_FOUND_CUBIN,
+                            outside | (damaged ? NK_FOUND_DAMAGED : 0u), section_at(search, at));
         if (stop) return stop;
-        // After damage look for cubins right behind its start; containers have been looked for already.
-        at = end;
-        if (key < at) key = next_key(view, at);
-        uint64_t from = damaged && !container && search->looked <= MAX_LOOKED ? start + 1 : at;
-        if (cubin < from) cubin = next_cubin(view, from);
+        // After damage look for cubins right behind its start.
+        at = damaged && !container && search->looked <= MAX_LOOKED ? at + 1 : end;
     }
-    return 0;
 }
 
 static int search_elsewhere(struct search *search)

@@ -3,6 +3,7 @@
 #include "scan/stream.h"
 #include "image/elf.h"
 #include "image/fatbin.h"
+#include "image/sign.h"
 #include "scan/box.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #define RETAIN      (2u << 20)  // bytes behind that stay: section names are found there
 #define TABLE_LIMIT (4u << 20)  // bytes of section headers that are kept
 #define NAMES_REACH (32u << 10) // bytes that are kept on either side of what may be a section's name
-enum { NAMES_KEPT = 8 };
+enum { NAMES_KEPT = 8, ALL_SIGNS = NK_SIGN_CONTAINER | NK_SIGN_CUBIN | NK_SIGN_NAME };
 
 // Bytes that may be a table of section names: they hold the name of the one section that matters.
 struct kept {
@@ -200,62 +201,17 @@ static void keep_names(struct window *w, uint64_t at)
     memcpy(kept->data, w->data + (start - w->base), size);
 }
 
-enum sign { SIGN_NONE, SIGN_CONTAINER, SIGN_CUBIN, SIGN_NAME };
-
-static const char name_sign[] = "fatbin"; // with its NUL
-
-// What begins at `at`.
-static enum sign sign_at(struct nk_bytes view, uint64_t at)
-{
-    struct nk_bytes rest;
-    uint16_t machine;
-    if (!nk_bytes_from(view, at, &rest)) return SIGN_NONE;
-    if (nk_bytes_starts(rest, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE)) return SIGN_CONTAINER;
-    if (nk_bytes_starts(rest, name_sign, sizeof name_sign)) return SIGN_NAME;
-    bool cubin = nk_bytes_starts(rest, "\177ELF\2\1\1", 7) && nk_bytes_u16(rest, 18, &machine) && machine == NK_EM_CUDA;
-    return cubin ? SIGN_CUBIN : SIGN_NONE;
-}
-
-typedef uint8_t sixteen __attribute__((vector_size(16)));
-
-// May one of the signs begin in the 16 bytes at `at`? (19 must be there.) Two bytes of each are compared.
-static bool may_begin(const uint8_t *at)
-{
-    sixteen first, second, fourth;
-    uint64_t half[2];
-    memcpy(&first, at, 16);
-    memcpy(&second, at + 1, 16);
-    memcpy(&fourth, at + 3, 16);
-    sixteen hit = (sixteen)(((first == 0x50) & (fourth == 0xba)) | ((first == 0x7f) & (second == 'E')) |
-                            ((first == 'f') & (fourth == 'b')));
-    memcpy(half, &hit, 16);
-    return half[0] | half[1];
-}
-
-// The first sign that begins in [0, end) of the view; `end` when there is none. All three in one pass, which stops at
-// the first: behind a container mostly lies the next.
-static uint64_t next_sign(struct nk_bytes view, uint64_t end, enum sign *sign)
-{
-    for (uint64_t at = 0; at < end; at++) {
-        while (at % 16 == 0 && at + 16 <= end && at + 19 <= view.size && !may_begin(view.data + at)) at += 16;
-        if (at < end && (*sign = sign_at(view, at))) return at;
-    }
-    *sign = SIGN_NONE;
-    return end;
-}
-
 // Searches one stretch of the window: [at, to) plus the few bytes that a sign at its end needs. Returns where to go on.
 static uint64_t search(struct pass *pass, uint64_t at, uint64_t to)
 {
-    enum sign sign;
-    struct nk_bytes view = from(&pass->w, at);
-    at += next_sign(view, to - at, &sign);
+    enum nk_sign sign;
+    at += nk_sign_next(from(&pass->w, at), 0, to - at, ALL_SIGNS, &sign);
     switch (sign) {
-    case SIGN_CONTAINER:
+    case NK_SIGN_CONTAINER:
         return read_container(pass, at);
-    case SIGN_CUBIN:
+    case NK_SIGN_CUBIN:
         return read_cubin(pass, at);
-    case SIGN_NAME:
+    case NK_SIGN_NAME:
         if (pass->w.table) keep_names(&pass->w, at);
         return at + 1;
     default:
@@ -271,7 +227,7 @@ static void search_all(struct pass *pass, uint64_t at)
         uint64_t end = w->base + w->size;
         if (at >= end || pass->library->failed) return;
         // The last bytes wait for what follows, unless nothing does.
-        uint64_t to = w->ended ? end : end - 32;
+        uint64_t to = w->ended ? end : end - NK_SIGN_BYTES;
         at = search(pass, at, to > at ? to : end);
     }
 }

@@ -179,6 +179,22 @@ TEST(the_first_match_at_or_after_the_start_is_found)
     drop(view);
 }
 
+TEST(a_match_is_found_at_every_place_of_a_long_view)
+{
+    (void)state;
+    char text[101];
+    for (size_t size = 1; size <= 20; size++)
+        for (size_t at = 0; at + size <= 100; at++) {
+            memset(text, 'a', sizeof text);
+            memset(text + at, 'b', size);
+            text[at] = 'c';
+            struct nk_bytes view = view_of(text, 100);
+            assert_int_equal(nk_bytes_find(view, 0, text + at, size), (int64_t)at);
+            assert_int_equal(nk_bytes_find(view, at + 1, text + at, size), -1);
+            drop(view);
+        }
+}
+
 TEST(a_match_that_would_reach_beyond_the_end_is_none)
 {
     (void)state;
@@ -225,6 +241,7 @@ static const struct CMUnitTest tests[] = {
     T(a_string_whose_nul_is_the_last_byte_is_found),
     T(a_string_without_a_nul_is_none),
     T(the_first_match_at_or_after_the_start_is_found),
+    T(a_match_is_found_at_every_place_of_a_long_view),
     T(a_match_that_would_reach_beyond_the_end_is_none),
     T(a_search_from_beyond_the_end_finds_nothing),
     T(a_prefix_longer_than_the_view_is_none),
