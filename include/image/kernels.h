@@ -15,9 +15,10 @@ enum {
     NK_KERNEL_UNKNOWN = 3,
 };
 
-// A body of at most so many bytes is hollow when another image of the container has one more than 4 times as large.
-// Measured on torch 2.15.0, xformers 0.0.33, vllm 0.33: bodies compiled away have 128 to 512 bytes.
+// Of a body compiled away. Measured on torch 2.15.0, xformers 0.0.33, vllm 0.33: these have 128 to 512 bytes.
 #define NK_HOLLOW_BODY 512u
+// What a PTX body of nothing but "ret;" compiles to, on every architecture that was looked at.
+#define NK_RETURN_BODY 128u
 // nk_container_holds leaves larger images (decoded) unread: it runs inside somebody else's process.
 #define NK_HOLDS_LIMIT (256ull << 20)
 
@@ -27,6 +28,18 @@ struct nk_kernel_view {
     bool local;           // static or in an anonymous namespace; never set for PTX
     bool bare_return;     // PTX: the body is empty or nothing but "ret;"
 };
+
+// Bytes of machine code of a kernel in an image of that kind; 0 where PTX does not tell.
+static inline uint64_t nk_kernel_code(const struct nk_kernel_view *kernel, uint16_t kind)
+{
+    return kind == NK_KIND_CUBIN ? kernel->body : kernel->bare_return ? NK_RETURN_BODY : 0;
+}
+
+// Was a body of `size` bytes (0: not known) compiled away? `largest`: of the kernel in all images of the container.
+static inline bool nk_kernel_hollow(uint64_t size, uint64_t largest)
+{
+    return size && size <= NK_HOLLOW_BODY && largest > 4 * size;
+}
 
 // 0 goes on, a positive number ends the list.
 typedef int (*nk_kernel_fn)(const struct nk_kernel_view *kernel, void *user);

@@ -63,7 +63,8 @@ int nk_image_kernels(const struct nk_entry_view *entry, struct nk_unpacked *memo
 
 struct sought {
     struct nk_bytes name;
-    bool found, bare_return;
+    uint16_t kind; // of the image
+    bool found;
     uint64_t body;
 };
 
@@ -72,14 +73,11 @@ static int compare(const struct nk_kernel_view *kernel, void *user)
     struct sought *sought = user;
     if (!nk_bytes_equal(kernel->name, sought->name)) return 0;
     // PTX: a declaration may come before the definition, so look on.
-    sought->bare_return = kernel->bare_return;
-    if (kernel->body > sought->body) sought->body = kernel->body;
+    uint64_t body = nk_kernel_code(kernel, sought->kind);
+    if (body > sought->body || sought->kind != NK_KIND_CUBIN) sought->body = body;
     sought->found = true;
     return 0;
 }
-
-// What a PTX body of nothing but "ret;" compiles to, on every architecture that was looked at.
-#define RETURN_BODY 128u
 
 // bodies[i]: bytes of machine code of the kernel in image i; 0 where it is not, or where PTX does not tell.
 static int look(struct nk_fatbin *walk, struct nk_bytes name, unsigned char holds[], uint64_t bodies[], size_t n_images,
@@ -89,12 +87,10 @@ static int look(struct nk_fatbin *walk, struct nk_bytes name, unsigned char hold
     struct nk_entry_view entry;
     int result = 0;
     while (walk->images < n_images && (result = nk_fatbin_next(walk, &entry, err)) == 1) {
-        struct sought sought = {.name = name};
+        struct sought sought = {.name = name, .kind = entry.image.kind};
         if (nk_image_kernels(&entry, &memory, NK_HOLDS_LIMIT, compare, &sought, NULL)) continue;
         holds[entry.index] = sought.found ? NK_KERNEL_PRESENT : NK_KERNEL_ABSENT;
-        if (!sought.found) continue;
-        bool cubin = entry.image.kind == NK_KIND_CUBIN;
-        bodies[entry.index] = cubin ? sought.body : sought.bare_return ? RETURN_BODY : 0;
+        bodies[entry.index] = sought.body;
     }
     nk_unpack_free(&memory);
     return result < 0 ? -1 : 0;
@@ -106,8 +102,7 @@ static void mark_hollow(unsigned char holds[], const uint64_t bodies[], size_t n
     for (size_t i = 0; i < n_images; i++)
         if (bodies[i] > largest) largest = bodies[i];
     for (size_t i = 0; i < n_images; i++)
-        if (holds[i] == NK_KERNEL_PRESENT && bodies[i] && bodies[i] <= NK_HOLLOW_BODY && largest > 4 * bodies[i])
-            holds[i] = NK_KERNEL_HOLLOW;
+        if (holds[i] == NK_KERNEL_PRESENT && nk_kernel_hollow(bodies[i], largest)) holds[i] = NK_KERNEL_HOLLOW;
 }
 
 int nk_container_holds(struct nk_bytes container, const char *name, unsigned char holds[], size_t n_images,

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a PTX body of nothing but "ret;" compiles to, on every architecture that was looked at.
-#define RETURN_BODY 128u
-
 void nk_box_begin(struct nk_box *box, const struct nk_found *found)
 {
     box->offset = found->offset;
@@ -57,8 +54,8 @@ static int add_kernel(const struct nk_kernel_view *kernel, void *user)
         return 1;
     }
     box->bodies = bodies;
-    uint64_t size = image->kind == NK_KIND_CUBIN ? kernel->body : kernel->bare_return ? RETURN_BODY : 0;
-    bodies[box->body_count++] = (struct nk_box_body){(uint32_t)number, (uint32_t)box->image_count - 1, size};
+    bodies[box->body_count++] =
+        (struct nk_box_body){(uint32_t)number, (uint32_t)box->image_count - 1, nk_kernel_code(kernel, image->kind)};
     return 0;
 }
 
@@ -214,8 +211,7 @@ static void fill_holds(const struct nk_box *box, const struct nk_box_body *bodie
     for (size_t i = 0; i < count; i++)
         if (bodies[i].size > largest) largest = bodies[i].size;
     for (size_t i = 0; i < count; i++) {
-        uint64_t size = bodies[i].size;
-        bool hollow = size && size <= NK_HOLLOW_BODY && largest > 4 * size;
+        bool hollow = nk_kernel_hollow(bodies[i].size, largest);
         holds[bodies[i].image] = hollow ? NK_KERNEL_HOLLOW : NK_KERNEL_PRESENT;
     }
 }
