@@ -116,12 +116,17 @@ static int describe(char *to, size_t room, const struct sim_arg *arg, bool succe
     return snprintf(to, room, "%#lx", (unsigned long)arg->value);
 }
 
+int sim_late_take(void)
+{
+    int code = late_code;
+    late_code = OK;
+    return code;
+}
+
 int sim_leave(const struct sim_site *site, const struct sim_arg *args, int count, int result)
 {
-    if (late_code != OK && result == OK) {
-        if (sim_last_stream) atomic_store(&sim_last_stream->late, late_code);
-        late_code = OK;
-    }
+    if (late_code != OK && result == OK && sim_last_stream) sim_stream_kernel(sim_last_stream, late_code);
+    late_code = OK;
     if (log_fd < 0) return result;
     char line[2048];
     size_t at = (size_t)snprintf(line, sizeof line, "%d %ld %s(", (int)getpid(), syscall(SYS_gettid), site->name);

@@ -99,12 +99,19 @@ static int implicit(struct sim_stream *stream)
     return result;
 }
 
-int sim_capture_sync(struct sim_stream *stream)
+int sim_capture_refuse(struct sim_stream *stream)
 {
     if (!atomic_load_explicit(&sim_capturing, memory_order_relaxed)) return OK;
     pthread_mutex_lock(&sim_lock);
     int result = stream->capture ? invalidate(stream->capture, CAPTURE_UNSUPPORTED) : implicit(stream);
     pthread_mutex_unlock(&sim_lock);
+    return result;
+}
+
+int sim_capture_sync(struct sim_stream *stream)
+{
+    if (!atomic_load_explicit(&sim_capturing, memory_order_relaxed)) return OK;
+    int result = sim_capture_refuse(stream);
     if (result == OK && sim_set.strict_capture) result = sim_capture_unsafe();
     return result;
 }
@@ -132,7 +139,9 @@ int sim_submit(struct sim_stream *stream, const struct sim_work *work, bool *cap
     } else if (capture->status == INVALIDATED) {
         result = CAPTURE_INVALIDATED;
     } else {
-        struct sim_node *node = sim_graph_add(capture->graph, work, stream->tails, stream->tail_count);
+        struct sim_work node_work = *work;
+        node_work.late = sim_late_take();
+        struct sim_node *node = sim_graph_add(capture->graph, &node_work, stream->tails, stream->tail_count);
         if (node) set_tails(stream, &node, 1);
         *captured = true;
         result = node ? OK : NO_MEMORY;

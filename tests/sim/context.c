@@ -23,11 +23,13 @@ int sim_usable(struct sim_context **context)
 void sim_context_fail(struct sim_context *context, int code)
 {
     int none = 0;
+    sim_writes_due(); // what comes later does not come at all
     atomic_compare_exchange_strong(&context->sticky, &none, code);
 }
 
 int sim_context_sync(struct sim_context *context)
 {
+    sim_stream_wait(context, NULL);
     pthread_mutex_lock(&sim_lock);
     for (struct sim_stream *s = context->streams; s; s = s->next) {
         int late = atomic_exchange(&s->late, 0);
@@ -63,6 +65,8 @@ static void empty(struct sim_context *context)
         if (s != context->legacy) sim_stream_free(s);
     }
     atomic_store(&context->legacy->late, 0);
+    atomic_store(&context->legacy->stuck, false);
+    atomic_store(&context->legacy->busy, 0);
     atomic_store(&context->sticky, 0);
     context->peers = 0;
     pthread_mutex_unlock(&sim_lock);

@@ -1,6 +1,7 @@
-// event.c - events. Work is done at once, so an event has happened as soon as it is recorded.
-#include "sim.h"
+// event.c - events. One has happened when the kernels before it have ended: at once, but for SIM_KERNEL_MS.
 #include "capture.h"
+
+#include <time.h>
 
 static int create(CUevent *out, unsigned flags)
 {
@@ -35,6 +36,8 @@ static int record(CUevent handle, CUstream stream_handle, unsigned flags)
     int result = sim_capture_record(stream, event, flags, &captured);
     if (result != OK || captured) return result;
     event->recorded = sim_now();
+    event->due = atomic_load(&stream->busy);
+    event->stuck = sim_stream_stopped(stream);
     event->stream = stream;
     event->stream_id = stream->id;
     return OK;
@@ -52,7 +55,14 @@ API_PT(cuStreamWaitEvent, _ptsz, CUstream, stream_handle, CUevent, handle, unsig
     struct sim_event *event = (void *)handle;
     struct sim_stream *stream = sim_stream(stream_handle);
     if (!sim_is(event, K_EVENT) || !stream) return BAD_HANDLE;
-    return sim_capture_wait(stream, event, flags);
+    int result = sim_capture_wait(stream, event, flags);
+    if (result == OK && event->stuck && !stream->capture) atomic_store(&stream->stuck, true);
+    return result;
+}
+
+static bool is_early(const struct sim_event *event)
+{
+    return sim_set.kernel_ns && event->recorded && event->due > sim_now() && !event->context->sticky;
 }
 
 // Waiting for an event also tells an error of the work before it.
@@ -70,11 +80,14 @@ static int wait(CUevent handle)
 API(cuEventQuery, CUevent, event)
 {
     int result = sim_capture_unsafe();
+    if (result == OK && sim_is(event, K_EVENT) && is_early((void *)event)) return NOT_READY;
     return result ? result : wait(event);
 }
 API(cuEventSynchronize, CUevent, event)
 {
     int result = sim_set.strict_capture ? sim_capture_unsafe() : OK;
+    while (result == OK && sim_is(event, K_EVENT) && is_early((void *)event))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return result ? result : wait(event);
 }
 

@@ -9,6 +9,7 @@ struct sim_graph *sim_graph_new(void) { return sim_new(K_GRAPH); }
 static void free_node(struct sim_node *node)
 {
     if (node->work.op == OP_GRAPH && sim_is(node->work.data, K_GRAPH)) sim_graph_free(node->work.data);
+    if (node->work.op == OP_CONDITIONAL) sim_condition_free(node->work.data);
     free(node->depends);
     sim_delete(node);
 }
@@ -60,7 +61,7 @@ bool sim_graph_all_before(struct sim_graph *graph, struct sim_node *const *ends,
     return all;
 }
 
-static struct sim_node *twin(struct sim_graph *copy, const struct sim_node *node)
+struct sim_node *sim_graph_twin(struct sim_graph *copy, const struct sim_node *node)
 {
     struct sim_node *n = copy->first;
     while (n && n->origin != node) n = n->next;
@@ -78,9 +79,10 @@ struct sim_graph *sim_graph_copy(struct sim_graph *graph)
         made->origin = n;
         memcpy(made->params, n->params, sizeof n->params);
         if (n->work.op == OP_GRAPH) made->work.data = sim_graph_copy(n->work.data);
+        if (n->work.op == OP_CONDITIONAL) made->work.data = sim_condition_copy(n->work.data);
     }
     for (struct sim_node *n = copy->first; n; n = n->next)
-        for (size_t i = 0; i < n->depend_count; i++) n->depends[i] = twin(copy, n->depends[i]);
+        for (size_t i = 0; i < n->depend_count; i++) n->depends[i] = sim_graph_twin(copy, n->depends[i]);
     return copy;
 }
 
@@ -107,8 +109,8 @@ API(cuGraphClone, CUgraph *, out, CUgraph, graph)
     return *out ? OK : NO_MEMORY;
 }
 
-static int add(CUgraphNode *out, CUgraph graph, const CUgraphNode *depends, size_t count, const struct sim_work *work,
-               const void *params, size_t size)
+int sim_graph_add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *depends, size_t count,
+                       const struct sim_work *work, const void *params, size_t size)
 {
     if (!sim_is(graph, K_GRAPH)) return BAD_HANDLE;
     if (!out || (count && !depends)) return BAD_VALUE;
@@ -124,7 +126,7 @@ static int add(CUgraphNode *out, CUgraph graph, const CUgraphNode *depends, size
 enum { PARAMS_V1 = 56, PARAMS_V2 = 72 };
 
 // The kernel of a node must have an image on the device: `context` of the parameters, or the current one.
-static int kernel_work(const CUDA_KERNEL_NODE_PARAMS *params, bool second, struct sim_work *work)
+int sim_graph_kernel(const CUDA_KERNEL_NODE_PARAMS *params, bool second, struct sim_work *work)
 {
     NEED_CONTEXT(context);
     struct sim_function *function;
@@ -139,16 +141,16 @@ API(cuGraphAddKernelNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode 
     const CUDA_KERNEL_NODE_PARAMS *, params)
 {
     struct sim_work work;
-    int result = kernel_work(params, false, &work);
-    return result ? result : add(out, graph, depends, count, &work, params, PARAMS_V1);
+    int result = sim_graph_kernel(params, false, &work);
+    return result ? result : sim_graph_add_node(out, graph, depends, count, &work, params, PARAMS_V1);
 }
 
 API(cuGraphAddKernelNode_v2, CUgraphNode *, out, CUgraph, graph, const CUgraphNode *, depends, size_t, count,
     const CUDA_KERNEL_NODE_PARAMS *, params)
 {
     struct sim_work work;
-    int result = kernel_work(params, true, &work);
-    return result ? result : add(out, graph, depends, count, &work, params, PARAMS_V2);
+    int result = sim_graph_kernel(params, true, &work);
+    return result ? result : sim_graph_add_node(out, graph, depends, count, &work, params, PARAMS_V2);
 }
 
 static int get_params(CUgraphNode handle, void *out, size_t size)
@@ -171,7 +173,7 @@ static int set_params(CUgraphNode handle, const CUDA_KERNEL_NODE_PARAMS *params,
     struct sim_work work;
     if (!sim_is(node, K_NODE)) return BAD_HANDLE;
     if (node->work.op != OP_KERNEL) return BAD_VALUE;
-    int result = kernel_work(params, second, &work);
+    int result = sim_graph_kernel(params, second, &work);
     if (result != OK) return result;
     node->work = work;
     memcpy(node->params, params, second ? PARAMS_V2 : PARAMS_V1);
@@ -205,7 +207,7 @@ API(cuGraphAddMemsetNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode 
     struct sim_work work = {
         .op = OP_MEMSET, .to = params->to, .size = params->count, .value = params->value, .width = params->width};
     if (params->height > 1) work.op = OP_EMPTY; // fills of several rows are not replayed
-    return add(out, graph, depends, count, &work, params, sizeof *params);
+    return sim_graph_add_node(out, graph, depends, count, &work, params, sizeof *params);
 }
 
 API(cuGraphAddMemcpyNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode *, depends, size_t, count, const void *,
@@ -213,7 +215,7 @@ API(cuGraphAddMemcpyNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode 
 {
     (void)context;
     struct sim_work work = {.op = OP_EMPTY}; // copies that a program puts into a graph itself are not replayed
-    return params ? add(out, graph, depends, count, &work, NULL, 0) : BAD_VALUE;
+    return params ? sim_graph_add_node(out, graph, depends, count, &work, NULL, 0) : BAD_VALUE;
 }
 
 struct host_params { // CUDA_HOST_NODE_PARAMS
@@ -225,26 +227,26 @@ API(cuGraphAddHostNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode *,
 {
     if (!params || !params->function) return BAD_VALUE;
     struct sim_work work = {.op = OP_HOST, .function = params->function, .data = params->data};
-    return add(out, graph, depends, count, &work, params, sizeof *params);
+    return sim_graph_add_node(out, graph, depends, count, &work, params, sizeof *params);
 }
 
 API(cuGraphAddEmptyNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode *, depends, size_t, count)
 {
-    return add(out, graph, depends, count, &(struct sim_work){.op = OP_EMPTY}, NULL, 0);
+    return sim_graph_add_node(out, graph, depends, count, &(struct sim_work){.op = OP_EMPTY}, NULL, 0);
 }
 
 API(cuGraphAddEventRecordNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode *, depends, size_t, count, CUevent,
     event)
 {
     if (!sim_is(event, K_EVENT)) return BAD_HANDLE;
-    return add(out, graph, depends, count, &(struct sim_work){.op = OP_RECORD}, NULL, 0);
+    return sim_graph_add_node(out, graph, depends, count, &(struct sim_work){.op = OP_RECORD}, NULL, 0);
 }
 
 API(cuGraphAddEventWaitNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode *, depends, size_t, count, CUevent,
     event)
 {
     if (!sim_is(event, K_EVENT)) return BAD_HANDLE;
-    return add(out, graph, depends, count, &(struct sim_work){.op = OP_WAIT}, NULL, 0);
+    return sim_graph_add_node(out, graph, depends, count, &(struct sim_work){.op = OP_WAIT}, NULL, 0);
 }
 
 API(cuGraphAddChildGraphNode, CUgraphNode *, out, CUgraph, graph, const CUgraphNode *, depends, size_t, count, CUgraph,
@@ -252,7 +254,7 @@ API(cuGraphAddChildGraphNode, CUgraphNode *, out, CUgraph, graph, const CUgraphN
 {
     if (!sim_is(child, K_GRAPH)) return BAD_HANDLE;
     struct sim_work work = {.op = OP_GRAPH, .data = sim_graph_copy((void *)child)};
-    return work.data ? add(out, graph, depends, count, &work, NULL, 0) : NO_MEMORY;
+    return work.data ? sim_graph_add_node(out, graph, depends, count, &work, NULL, 0) : NO_MEMORY;
 }
 
 API(cuGraphChildGraphNodeGetGraph, CUgraphNode, handle, CUgraph *, out)

@@ -149,16 +149,20 @@ API_PT(cuGraphUpload, _ptsz, CUgraphExec, exec, CUstream, stream)
     return sim_is(exec, K_EXEC) && sim_stream(stream) ? OK : BAD_HANDLE;
 }
 
-static int run(struct sim_graph *graph, struct sim_context *context)
+static int run(struct sim_graph *graph, struct sim_stream *stream)
 {
     for (struct sim_node *n = graph->first; n; n = n->next) {
         struct sim_function *function;
+        struct sim_graph *inner = NULL;
         int result = OK;
         // The function may have gone since: its handle is tried before anything is done.
-        if (n->work.op == OP_KERNEL) result = sim_function(n->work.function, context, AT_LAUNCH, &function);
-        if (n->work.op == OP_GRAPH) result = run(n->work.data, context);
+        if (n->work.op == OP_KERNEL) result = sim_function(n->work.function, stream->context, AT_LAUNCH, &function);
+        if (n->work.op == OP_KERNEL && result == OK && !n->disabled) sim_stream_kernel(stream, n->work.late);
+        if (n->work.op == OP_GRAPH) inner = n->work.data;
+        if (n->work.op == OP_CONDITIONAL) inner = sim_condition_chosen(n->work.data);
+        if (inner) result = run(inner, stream);
         if (result != OK) return result;
-        if (n->work.op != OP_KERNEL && n->work.op != OP_GRAPH) sim_work_run(&n->work);
+        if (n->work.op != OP_KERNEL && !inner && !n->disabled) sim_stream_do(stream, &n->work);
     }
     return OK;
 }
@@ -170,9 +174,9 @@ API_PT(cuGraphLaunch, _ptsz, CUgraphExec, handle, CUstream, stream_handle)
     struct sim_stream *stream = sim_stream(stream_handle);
     if (!sim_is(exec, K_EXEC) || !stream) return BAD_HANDLE;
     bool captured;
-    struct sim_work work = {.op = OP_EMPTY};
+    struct sim_work work = {.op = OP_GRAPH, .data = stream->capture ? sim_graph_copy(exec->graph) : NULL};
     int result = sim_submit(stream, &work, &captured);
-    return result != OK || captured ? result : run(exec->graph, context);
+    return result != OK || captured ? result : run(exec->graph, stream);
 }
 
 // The new graph takes the place of the old one if it is built alike: the same number and kinds of nodes.
@@ -211,14 +215,53 @@ API(cuGraphExecUpdate_v2, CUgraphExec, exec, CUgraph, graph, struct update_info 
     return update(exec, graph, &info->how);
 }
 
-// A change of one node of an executable graph: kernels do not run, so only the handle matters.
-API(cuGraphExecKernelNodeSetParams, CUgraphExec, exec, CUgraphNode, node, const void *, params)
+// A change of one node of an executable graph, which is named by the node that it was made from.
+static struct sim_node *node_of(CUgraphExec exec, CUgraphNode node, enum sim_op op)
 {
-    if (!sim_is(exec, K_EXEC) || !sim_is(node, K_NODE)) return BAD_HANDLE;
-    return params ? OK : BAD_VALUE;
+    if (!sim_is(exec, K_EXEC) || !sim_is(node, K_NODE)) return NULL;
+    struct sim_node *twin =
+        sim_graph_twin(((struct sim_exec *)(void *)exec)->graph, (const struct sim_node *)(const void *)node);
+    return twin && twin->work.op == op ? twin : NULL;
 }
-API_ALSO(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams, CUgraphExec, exec, CUgraphNode, node,
-         const void *, params)
+
+static int set_kernel(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params, bool second)
+{
+    struct sim_node *mine = node_of(exec, node, OP_KERNEL);
+    struct sim_work work;
+    if (!mine) return sim_is(exec, K_EXEC) && sim_is(node, K_NODE) ? BAD_VALUE : BAD_HANDLE;
+    int result = sim_graph_kernel(params, second, &work);
+    if (result == OK) mine->work = work;
+    return result;
+}
+
+API(cuGraphExecKernelNodeSetParams, CUgraphExec, exec, CUgraphNode, node, const CUDA_KERNEL_NODE_PARAMS *, params)
+{
+    return set_kernel(exec, node, params, false);
+}
+API(cuGraphExecKernelNodeSetParams_v2, CUgraphExec, exec, CUgraphNode, node, const CUDA_KERNEL_NODE_PARAMS *, params)
+{
+    return set_kernel(exec, node, params, true);
+}
+
+API(cuGraphExecChildGraphNodeSetParams, CUgraphExec, exec, CUgraphNode, node, CUgraph, child)
+{
+    struct sim_node *mine = node_of(exec, node, OP_GRAPH);
+    if (!mine || !sim_is(child, K_GRAPH)) return BAD_HANDLE;
+    struct sim_graph *copy = sim_graph_copy((void *)child);
+    if (!copy) return NO_MEMORY;
+    sim_graph_free(mine->work.data);
+    mine->work.data = copy;
+    return OK;
+}
+
+API(cuGraphNodeSetEnabled, CUgraphExec, exec, CUgraphNode, node, unsigned, enabled)
+{
+    struct sim_node *mine = node_of(exec, node, OP_KERNEL);
+    if (!mine) return BAD_HANDLE;
+    mine->disabled = !enabled;
+    return OK;
+}
+
 API(cuGraphKernelNodeCopyAttributes, CUgraphNode, to, CUgraphNode, from)
 {
     return sim_is(to, K_NODE) && sim_is(from, K_NODE) ? OK : BAD_HANDLE;

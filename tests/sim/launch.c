@@ -12,13 +12,11 @@ static int launch(const void *handle, unsigned grid, unsigned block, CUstream st
     if (grid == 0 || block == 0 || block > 1024) return BAD_VALUE;
     // A context's functions work in that context only.
     if (function->module->context != context || stream->context != context) return BAD_HANDLE;
-    if (!atomic_load_explicit(&sim_capturing, memory_order_relaxed)) {
-        if (sim_set.kernel_ns) atomic_store(&stream->busy, sim_now() + sim_set.kernel_ns);
-        return OK;
-    }
     bool captured;
     struct sim_work work = {.op = OP_KERNEL, .function = handle};
-    return sim_submit(stream, &work, &captured);
+    result = sim_submit(stream, &work, &captured);
+    if (result == OK && !captured) sim_stream_kernel(stream, sim_late_take());
+    return result;
 }
 
 // The dimensions' product, or 0 if one is 0; only its being 0 or too large matters.

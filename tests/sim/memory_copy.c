@@ -7,6 +7,7 @@
 void sim_work_run(const struct sim_work *work)
 {
     if (work->op == OP_MEMCPY) memmove((void *)work->to, (const void *)work->from, work->size);
+    if (work->op == OP_WRITE) memcpy((void *)work->to, &(uint64_t){work->from}, work->size);
     if (work->op == OP_HOST) ((void (*)(void *))(uintptr_t)work->function)(work->data);
     if (work->op != OP_MEMSET) return;
     if (work->width == 1) memset((void *)work->to, (int)work->value, work->size);
@@ -23,10 +24,11 @@ static int submit(CUstream handle, const struct sim_work *work, bool waits)
     struct sim_stream *stream = sim_stream(handle);
     if (!stream) return BAD_HANDLE;
     bool captured;
-    int result = waits && stream->capture ? CAPTURE_UNSUPPORTED : sim_submit(stream, work, &captured);
+    int result = waits && stream->capture ? sim_capture_refuse(stream) : sim_submit(stream, work, &captured);
     if (result != OK || captured) return result;
+    if (waits) sim_stream_wait(context, stream);
     if (waits && (result = sim_stream_sync(stream)) != OK) return result;
-    sim_work_run(work);
+    sim_stream_do(stream, work);
     return OK;
 }
 

@@ -257,7 +257,8 @@ struct sim_stream {
     unsigned long long id;
     struct sim_context *context;
     struct sim_capture *capture;
-    _Atomic int late;        // an error of earlier work, told by the next synchronisation
+    _Atomic int late;        // an error of earlier work, told by the next synchronisation; nothing runs after it
+    _Atomic bool stuck;      // it waits for an event that never comes, because the work before that failed
     _Atomic uint64_t busy;   // until when (sim_now) its last kernel seems to run: SIM_KERNEL_MS
     struct sim_stream *next; // of the context
     void *tails;             // capture.c: the nodes that the next captured one depends on
@@ -417,7 +418,9 @@ enum sim_op {
     OP_WAIT = 6,
     OP_RECORD = 7,
     OP_ALLOC = 10,
-    OP_FREE = 11
+    OP_FREE = 11,
+    OP_WRITE = 12,       // a value into memory: a batch of one memory operation
+    OP_CONDITIONAL = 13, //
 };
 struct sim_work { // one thing that a stream or a graph does
     enum sim_op op;
@@ -425,14 +428,25 @@ struct sim_work { // one thing that a stream or a graph does
     size_t size;           // bytes; of a memset: elements
     unsigned value, width; // of a memset: width in bytes
     const void *function;  // kernel: its handle; host: its code
-    void *data;            // host: its argument; graph: the child
+    void *data;            // host: its argument; graph: the child; conditional: see graph_node.c
+    int late;              // the error that it ends with (SIM_FAIL=...~CODE), or 0
 };
 void sim_work_run(const struct sim_work *work);
+// Does, now or when the stream's kernels have ended, what is not a kernel; nothing if earlier work failed.
+void sim_stream_do(struct sim_stream *stream, const struct sim_work *work);
+// A kernel in a stream: it keeps the stream busy (SIM_KERNEL_MS) and may end with an error.
+void sim_stream_kernel(struct sim_stream *stream, int late);
+bool sim_stream_stopped(struct sim_stream *stream); // earlier work failed, and nothing comes after it
+// Waits until the kernels of the stream (of the context: stream NULL) have ended.
+void sim_stream_wait(struct sim_context *context, struct sim_stream *stream);
+void sim_writes_due(void); // lets values arrive in memory whose time has come
+int sim_late_take(void);   // call.c: the error that the running call's work ends with, for whom it is taken
 // Before a call that puts work into a stream: *captured is set if it only became a node of a graph. Errors: 901, 906.
 int sim_submit(struct sim_stream *stream, const struct sim_work *work, bool *captured);
 int sim_capture_unsafe(void);                          // before a call that a capture forbids: 0 or 900
 int sim_capture_sync(struct sim_stream *stream);       // before a synchronisation of a stream
 int sim_capture_sync_all(struct sim_context *context); // before one of the whole context
+int sim_capture_refuse(struct sim_stream *stream);     // before what cannot be captured: 900, or 906, or 0
 void sim_capture_forget(struct sim_stream *stream);    // the stream ends
 
 #endif

@@ -1,6 +1,7 @@
-// stream.c - streams, events and functions of the host. All work is done at once, in the order of the calls.
+// stream.c - streams: their order, functions of the host, values in memory.
 #include "sim.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -74,15 +75,101 @@ struct sim_stream *sim_stream(CUstream handle)
     struct sim_stream *s = sim_stream(handle);                                                                         \
     if (!s) return BAD_HANDLE
 
+// ---- the order of work. Work is done when it is asked for, with two exceptions: nothing is done after work that
+// failed (SIM_FAIL=...~CODE), and values are written to memory when the kernels before them have ended (SIM_KERNEL_MS).
+
+static struct write {
+    uint64_t due;
+    struct sim_stream *stream;
+    unsigned long long stream_id;
+    struct sim_work work;
+    struct write *next;
+} * writes, **last_write = &writes;
+
+// The legacy stream and those that are not NON_BLOCKING wait for each other.
+static bool together(const struct sim_stream *a, const struct sim_stream *b)
+{
+    if (a == b) return true;
+    const struct sim_stream *legacy = a->context->legacy;
+    return (a == legacy && !(b->flags & NON_BLOCKING)) || (b == legacy && !(a->flags & NON_BLOCKING));
+}
+
+bool sim_stream_stopped(struct sim_stream *stream)
+{
+    bool stopped = atomic_load(&stream->context->sticky) != OK;
+    pthread_mutex_lock(&sim_lock);
+    for (struct sim_stream *s = stream->context->streams; s && !stopped; s = s->next)
+        stopped = together(s, stream) && (atomic_load(&s->late) || atomic_load(&s->stuck));
+    pthread_mutex_unlock(&sim_lock);
+    return stopped;
+}
+
+void sim_writes_due(void)
+{
+    if (!sim_set.kernel_ns) return;
+    uint64_t now = sim_now();
+    pthread_mutex_lock(&sim_lock);
+    for (struct write **at = &writes, *w; (w = *at);) {
+        bool lives = sim_is(w->stream, K_STREAM) && w->stream->id == w->stream_id && !w->stream->context->sticky;
+        if (lives && w->due > now) {
+            at = &w->next;
+            continue;
+        }
+        if (lives) sim_work_run(&w->work);
+        *at = w->next;
+        free(w);
+    }
+    for (last_write = &writes; *last_write;) last_write = &(*last_write)->next;
+    pthread_mutex_unlock(&sim_lock);
+}
+
+void sim_stream_do(struct sim_stream *stream, const struct sim_work *work)
+{
+    if (sim_stream_stopped(stream)) return;
+    if (work->op != OP_WRITE || !sim_set.kernel_ns) {
+        sim_work_run(work);
+        return;
+    }
+    struct write *write = malloc(sizeof *write);
+    if (!write) return;
+    *write = (struct write){atomic_load(&stream->busy), stream, stream->id, *work, NULL};
+    pthread_mutex_lock(&sim_lock);
+    *last_write = write;
+    last_write = &write->next;
+    pthread_mutex_unlock(&sim_lock);
+    sim_writes_due();
+}
+
+void sim_stream_kernel(struct sim_stream *stream, int late)
+{
+    if (!late && !sim_set.kernel_ns) return;
+    if (sim_stream_stopped(stream)) return;
+    uint64_t now = sim_now(), busy = atomic_load(&stream->busy);
+    if (sim_set.kernel_ns) atomic_store(&stream->busy, (busy > now ? busy : now) + sim_set.kernel_ns);
+    if (late) atomic_store(&stream->late, late);
+}
+
+void sim_stream_wait(struct sim_context *context, struct sim_stream *stream)
+{
+    uint64_t until = 0;
+    if (!sim_set.kernel_ns) return;
+    pthread_mutex_lock(&sim_lock);
+    for (struct sim_stream *s = context->streams; s; s = s->next) {
+        uint64_t busy = !stream || together(s, stream) ? atomic_load(&s->busy) : 0;
+        if (busy > until) until = busy;
+    }
+    pthread_mutex_unlock(&sim_lock);
+    while (until > sim_now()) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    sim_writes_due();
+}
+
 int sim_stream_sync(struct sim_stream *stream)
 {
     struct sim_context *context = stream->context;
-    // The legacy stream waits for every stream that is not NON_BLOCKING, and they for it.
+    sim_writes_due();
     pthread_mutex_lock(&sim_lock);
     for (struct sim_stream *s = context->streams; s; s = s->next) {
-        bool together = s == stream || (stream == context->legacy && !(s->flags & NON_BLOCKING)) ||
-                        (s == context->legacy && !(stream->flags & NON_BLOCKING));
-        int late = together ? atomic_exchange(&s->late, 0) : 0;
+        int late = together(s, stream) ? atomic_exchange(&s->late, 0) : 0;
         if (late) sim_context_fail(context, late);
     }
     pthread_mutex_unlock(&sim_lock);
@@ -122,7 +209,7 @@ API_PT(cuStreamSynchronize, _ptsz, CUstream, handle)
 {
     NEED_STREAM(stream, handle);
     int result = sim_capture_sync(stream);
-    while (!result && is_busy(stream)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (!result) sim_stream_wait(context, stream);
     return result ? result : sim_stream_sync(stream);
 }
 
@@ -217,7 +304,7 @@ API_PT(cuStreamAttachMemAsync, _ptsz, CUstream, handle, CUdeviceptr, address, si
 {
     (void)address, (void)length, (void)flags;
     NEED_STREAM(stream, handle);
-    return OK;
+    return sim_capture_refuse(stream);
 }
 
 API_PT(cuLaunchHostFunc, _ptsz, CUstream, handle, void *, function, void *, data)
@@ -227,7 +314,7 @@ API_PT(cuLaunchHostFunc, _ptsz, CUstream, handle, void *, function, void *, data
     bool captured;
     struct sim_work work = {.op = OP_HOST, .function = function, .data = data};
     int result = sim_submit(stream, &work, &captured);
-    if (result == OK && !captured) sim_work_run(&work);
+    if (result == OK && !captured) sim_stream_do(stream, &work);
     return result;
 }
 
@@ -235,24 +322,30 @@ API_PT(cuStreamAddCallback, _ptsz, CUstream, handle, void *, callback, void *, d
 {
     NEED_STREAM(stream, handle);
     if (!callback || flags != 0) return BAD_VALUE;
-    if (stream->capture) return CAPTURE_UNSUPPORTED;
+    int result = sim_capture_refuse(stream);
+    if (result != OK) return result;
     void (*function)(CUstream, int, void *) = (void (*)(CUstream, int, void *))callback;
     function(handle, atomic_load(&context->sticky), data);
     return OK;
 }
 
-// A value in memory: the write is done; a wait is taken to be fulfilled.
+// A value in memory: the write is done in the order of the stream; a wait is taken to be fulfilled.
 static int write_value(CUstream handle, uintptr_t address, uint64_t value, size_t size)
 {
     NEED_STREAM(stream, handle);
     if (!sim_memory_has(address, size)) return BAD_VALUE;
-    memcpy((void *)address, &value, size);
-    return OK;
+    bool captured;
+    struct sim_work work = {.op = OP_WRITE, .to = address, .from = value, .size = size};
+    int result = sim_submit(stream, &work, &captured);
+    if (result == OK && !captured) sim_stream_do(stream, &work);
+    return result;
 }
 static int wait_value(CUstream handle, uintptr_t address, size_t size)
 {
     NEED_STREAM(stream, handle);
-    return sim_memory_has(address, size) ? OK : BAD_VALUE;
+    bool captured;
+    return sim_memory_has(address, size) ? sim_submit(stream, &(struct sim_work){.op = OP_WRITE}, &captured)
+                                         : BAD_VALUE;
 }
 API_PT(cuStreamWriteValue32_v2, _ptsz, CUstream, handle, CUdeviceptr, address, unsigned, value, unsigned, flags)
 {

@@ -86,7 +86,7 @@ def claim(body=None, **env):
 
     def test():
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("SIM_", "CUDA_"))}
-        done = subprocess.run([sys.executable, __file__, body.__name__], env={**clean, **env}, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, body.__code__.co_filename, body.__name__], env={**clean, **env}, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
 
     test.__name__, test.body = body.__name__, body
