@@ -90,6 +90,9 @@ size_t nk_scan_add_text(struct nk_scan_library *library, struct nk_bytes text);
 
 // A new library that belongs to nobody yet, or NULL.
 struct nk_scan_library *nk_scan_library_new(const char *path);
+// Takes out what only looks like the start of a container or a cubin: damaged, in no section of fat binaries, and
+// nothing in it. Programs that read or write fat binaries hold such bytes.
+void nk_scan_library_tidy(struct nk_scan_library *library);
 void nk_scan_library_free(struct nk_scan_library *library);
 
 // The item of that path and package; made when it is not there. NULL when memory is short.
@@ -98,6 +101,8 @@ struct nk_scan_item *nk_scan_item_get(struct nk_scan *scan, const char *path, co
 void nk_scan_item_add(struct nk_scan *scan, struct nk_scan_item *item, struct nk_scan_library *library);
 // Notes that something could not be read.
 void nk_scan_problem_add(struct nk_scan *scan, const char *path, const char *text);
+// Notes of each library in one sentence that containers of it are damaged, or hold images that cannot be read.
+void nk_scan_note_damage(struct nk_scan *scan);
 void nk_scan_free(struct nk_scan *scan);
 
 #endif

@@ -8,6 +8,10 @@
 void nk_scan_number(struct nk_buf *out, uint64_t number);
 // "1 kernel", "24,172 kernels"
 void nk_scan_count(struct nk_buf *out, uint64_t number, const char *one, const char *many);
+// A text of a file, which may hold anything: what is no UTF-8, or would move the cursor, becomes '?'.
+void nk_scan_clean(struct nk_buf *out, const char *text);
+// The demangled name of a kernel, likewise.
+void nk_scan_kernel_name(struct nk_buf *out, const char *name);
 // A path with the reader's home directory replaced by ~ unless `full`.
 void nk_scan_shown(struct nk_buf *out, const char *path, bool full);
 // "torch 2.15.0+cu132", or the path of an item that is no package.

@@ -190,6 +190,8 @@ static int differ(char **operands, const struct asked *a, const struct nk_scan_o
     struct nk_buf out = {0};
     nk_scan_path(&old, operands[0], how);
     nk_scan_path(&new_one, operands[1], how);
+    nk_scan_note_damage(&old);
+    nk_scan_note_damage(&new_one);
     nk_progress_end(progress);
     (a->w.json ? nk_scan_diff_json : nk_scan_diff_text)(&out, &old, &new_one, &a->show);
     int code = write_out(&out), first = tell_problems(&old), second = tell_problems(&new_one);
@@ -232,6 +234,7 @@ static int scan_main(int argc, char **argv)
     for (int i = 1; i < argc; i++) nk_scan_path(&scan, argv[i], &how);
     if (w->python) nk_scan_python(&scan, w->python, &how);
     if (w->pid) nk_scan_process(&scan, w->pid, &how);
+    nk_scan_note_damage(&scan);
     nk_progress_end(&progress);
     code = report(&scan, &a);
     nk_scan_free(&scan);

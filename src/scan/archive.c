@@ -111,6 +111,7 @@ static bool pull_all(struct member *m, struct nk_buf *whole, size_t limit)
 static void add_library(struct member *m, struct nk_scan_library *library)
 {
     struct outer *outer = m->outer;
+    nk_scan_library_tidy(library);
     if (library->box_count) {
         nk_scan_item_add(outer->scan, &outer->found, library);
     } else {

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "scan/model.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,17 @@ struct nk_scan_library *nk_scan_library_new(const char *path)
         library = NULL;
     }
     return library;
+}
+
+void nk_scan_library_tidy(struct nk_scan_library *library)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < library->box_count; i++) {
+        const struct nk_scan_box *box = &library->boxes[i];
+        bool stray = box->flags & NK_FOUND_DAMAGED && box->flags & NK_FOUND_OUTSIDE && !box->images;
+        if (!stray) library->boxes[kept++] = *box;
+    }
+    library->box_count = kept;
 }
 
 void nk_scan_library_free(struct nk_scan_library *library)
@@ -125,6 +137,56 @@ void nk_scan_problem_add(struct nk_scan *scan, const char *path, const char *tex
         return;
     }
     scan->problems[scan->problem_count++] = problem;
+}
+
+// ---- damage
+
+// "~/x.whl: a/b.so", "folder/b.so", "b.so"
+static void place_of(struct nk_buf *out, const struct nk_scan_item *item, const struct nk_scan_library *library)
+{
+    bool file = !strcmp(item->path, library->path) || *library->path == '/';
+    bool slash = *item->path && item->path[strlen(item->path) - 1] == '/';
+    if (!file) nk_buf_format(out, "%s%s", item->path, item->archive ? ": " : slash ? "" : "/");
+    nk_buf_text(out, library->path);
+}
+
+// Was something said about it already?
+static bool told(const struct nk_scan *scan, const char *path)
+{
+    for (size_t i = 0; i < scan->problem_count; i++)
+        if (!strcmp(scan->problems[i].path, path)) return true;
+    return false;
+}
+
+static void note_damage_of(struct nk_scan *scan, const struct nk_scan_item *item, const struct nk_scan_library *library)
+{
+    uint64_t damaged = 0, unread = 0;
+    const struct nk_scan_box *first = NULL;
+    for (size_t i = 0; i < library->box_count; i++) {
+        const struct nk_scan_box *box = &library->boxes[i];
+        damaged += (box->flags & NK_FOUND_DAMAGED) != 0;
+        unread += box->unread;
+        if (!first && (box->flags & NK_FOUND_DAMAGED || box->unread)) first = box;
+    }
+    if (!first) return;
+    struct nk_buf path = {0}, text = {0};
+    place_of(&path, item, library);
+    if (damaged) nk_buf_format(&text, "%" PRIu64 " of %zu fat binaries damaged", damaged, library->box_count);
+    if (unread)
+        nk_buf_format(&text, "%s%" PRIu64 " of %zu fat binaries with images that cannot be read", damaged ? ", " : "",
+                      unread, library->box_count);
+    nk_buf_format(&text, ", the first at byte %" PRIu64, first->offset);
+    if (path.data && text.data && !told(scan, path.data)) nk_scan_problem_add(scan, path.data, text.data);
+    scan->failed |= path.failed || text.failed;
+    nk_buf_free(&path);
+    nk_buf_free(&text);
+}
+
+void nk_scan_note_damage(struct nk_scan *scan)
+{
+    for (size_t i = 0; i < scan->count; i++)
+        for (size_t k = 0; k < scan->items[i]->count; k++)
+            note_damage_of(scan, scan->items[i], scan->items[i]->libraries[k]);
 }
 
 static void item_free(struct nk_scan_item *item)

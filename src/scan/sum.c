@@ -227,7 +227,11 @@ enum nk_scan_word nk_scan_judge(const struct nk_scan_library *library, const str
     }
     if (all && counts->none) counts->names_none = lost_names(library, all);
     free(all);
-    for (size_t i = 0; i < library->box_count; i++) unread |= library->boxes[i].unread && !library->boxes[i].kernels;
+    // Kernels that nobody could count.
+    for (size_t i = 0; i < library->box_count; i++) {
+        const struct nk_scan_box *box = &library->boxes[i];
+        unread |= (box->unread && !box->kernels) || box->flags & NK_FOUND_DAMAGED;
+    }
     enum nk_scan_word word = word_of(counts, unread);
     uint64_t most = 0;
     for (int runs = 0; runs <= NK_RUNS_UNKNOWN; runs++)

@@ -120,9 +120,9 @@ static void csv_row(struct nk_buf *out, const struct cell_row *row, const struct
     struct nk_buf text = {0};
     nk_scan_shown(&text, row->item->path, show->full_paths);
     field(out, &text, ",");
-    nk_buf_text(&text, row->item->package.name);
+    nk_scan_clean(&text, row->item->package.name);
     field(out, &text, ",");
-    nk_buf_text(&text, row->item->package.version);
+    nk_scan_clean(&text, row->item->package.version);
     field(out, &text, ",");
     nk_scan_shown(&text, row->library->path, show->full_paths);
     field(out, &text, ",");

@@ -1,6 +1,5 @@
 // text.c - a scan as text for people.
 #include "scan/text.h"
-#include "base/demangle.h"
 #include "image/kernels.h"
 #include "scan/words.h"
 #include "verdict/text.h"
@@ -132,7 +131,7 @@ static void row_hollow(struct nk_buf *out, const struct nk_scan_sum *sum)
 static void name_line(struct nk_buf *out, const char *what, const char *name)
 {
     nk_buf_format(out, "%*s%-8s", INDENT + 4, "", what);
-    nk_demangle(name, out);
+    nk_scan_kernel_name(out, name);
     nk_buf_text(out, "\n");
 }
 

@@ -1,5 +1,6 @@
 // words.c - words that several formats of a scan share.
 #include "scan/words.h"
+#include "base/demangle.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +23,40 @@ void nk_scan_count(struct nk_buf *out, uint64_t number, const char *one, const c
     nk_buf_format(out, " %s", number == 1 ? one : many);
 }
 
+// Bytes of the UTF-8 character that the text starts with; 0 when it is none, or a control character.
+static size_t character(const unsigned char *c)
+{
+    size_t size = *c < 0x80                 ? 1
+                  : *c >= 0xc2 && *c < 0xe0 ? 2
+                  : *c >= 0xe0 && *c < 0xf0 ? 3
+                  : *c >= 0xf0 && *c < 0xf5 ? 4
+                                            : 0;
+    for (size_t i = 1; i < size; i++)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    bool control = *c < ' ' || *c == 127 || (*c == 0xc2 && c[1] < 0xa0);
+    bool overlong = (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xf0 && c[1] < 0x90);
+    bool no_code = (*c == 0xed && c[1] >= 0xa0) || (*c == 0xf4 && c[1] >= 0x90);
+    return control || overlong || no_code ? 0 : size;
+}
+
+void nk_scan_clean(struct nk_buf *out, const char *text)
+{
+    while (*text) {
+        size_t size = character((const unsigned char *)text);
+        nk_buf_add(out, size ? text : "?", size ? size : 1);
+        text += size ? size : 1;
+    }
+}
+
+void nk_scan_kernel_name(struct nk_buf *out, const char *name)
+{
+    struct nk_buf whole = {0};
+    nk_demangle(name, &whole);
+    nk_scan_clean(out, whole.data ? whole.data : "");
+    if (whole.failed) out->failed = true;
+    nk_buf_free(&whole);
+}
+
 void nk_scan_shown(struct nk_buf *out, const char *path, bool full)
 {
     const char *home = getenv("HOME");
@@ -30,8 +65,7 @@ void nk_scan_shown(struct nk_buf *out, const char *path, bool full)
         nk_buf_text(out, "~");
         path += size;
     }
-    // A file name may hold anything.
-    for (; *path; path++) nk_buf_add(out, (unsigned char)*path < ' ' || *path == 127 ? "?" : path, 1);
+    nk_scan_clean(out, path);
 }
 
 void nk_scan_title(struct nk_buf *out, const struct nk_scan_item *item, bool full)
@@ -39,7 +73,10 @@ void nk_scan_title(struct nk_buf *out, const struct nk_scan_item *item, bool ful
     if (!*item->package.name)
         nk_scan_shown(out, item->path, full);
     else
-        nk_buf_format(out, "%s%s%s", item->package.name, *item->package.version ? " " : "", item->package.version);
+        nk_scan_clean(out, item->package.name);
+    if (!*item->package.name || !*item->package.version) return;
+    nk_buf_text(out, " ");
+    nk_scan_clean(out, item->package.version);
 }
 
 static bool in_list(const struct nk_scan_arch *arch, uint16_t kind, bool relocatable)
@@ -126,8 +163,9 @@ void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_
         nk_buf_text(out, " compiled from PTX at the first use");
         break;
     case NK_SCAN_UNKNOWN:
-        part(out, c->unknown, all);
-        nk_buf_format(out, ": %s", c->unknown ? why : "an image of another container could not be read");
+        if (c->unknown) part(out, c->unknown, all);
+        nk_buf_format(out, "%s%s", c->unknown ? ": " : "",
+                      c->unknown ? why : "a container is damaged, and may hold more kernels than could be read");
         break;
     case NK_SCAN_HOLLOW:
         part(out, c->hollow, all);
@@ -152,7 +190,8 @@ void nk_scan_sections(struct nk_buf *out, const struct nk_scan_library *library)
         bool known = !(box->flags & NK_FOUND_OUTSIDE) || !*name;
         for (size_t k = 0; k < count; k++) known |= !strcmp(before[k], name);
         if (known) continue;
-        nk_buf_format(out, "%s%s", count ? " " : "", name);
+        if (count) nk_buf_text(out, " ");
+        nk_scan_clean(out, name);
         before[count++] = name;
     }
 }

@@ -220,17 +220,35 @@ def test_a_damaged_container_is_said_to_be_one(store, tmp_path):
     data = images.container(store, ["80", "90"], K).read_bytes()
     path = tmp_path / "cut.fatbin"
     path.write_bytes(data[: len(data) - 600])
-    found = only(scan(path))
-    assert found["damaged"] == 1
+    out = scan("--gpu", "sm_80", path, code=3)
+    assert only(out)["damaged"] == 1
+    assert "1 of 1 fat binaries damaged" in named(out, path)
+
+
+def test_a_damaged_container_makes_native_unknown_because_kernels_may_be_missing(store, tmp_path):
+    whole, cut = (images.container(store, [word], K).read_bytes() for word in ("80", "75"))
+    path = tmp_path / "cut.fatbin"
+    path.write_bytes(whole + cut[:-300])
+    said = only(scan("--gpu", "sm_80", path, code=3))["verdicts"]["sm_80"]
+    assert (said["verdict"], said["native"]) == ("unknown", 2)
+
+
+def test_bytes_in_a_library_that_only_look_like_a_container_are_none(store, tmp_path):
+    sign = tmp_path / "sign"
+    sign.write_bytes(bytes.fromhex("50ed55ba01001000") + b"\x7f" * 24)
+    library = shared(store, nv_fatbin=[images.container(store, ["80"], K)], rodata=[sign])
+    assert (only(scan("--gpu", "sm_80", library))["containers"], only(scan(library))["damaged"]) == (1, 0)
 
 
 def test_an_image_that_cannot_be_decoded_makes_the_verdict_unknown_and_never_native(tmp_path):
     image = {"kind": "cubin", "target": "80", "codec": "zstd", "hex": "28b52ffd0000", "lies": {"unpacked_size": 4096}}
     path = tmp_path / "bad.fatbin"
     path.write_bytes(lying.fatbin([{"images": [image]}]))
-    found = only(scan("--gpu", "sm_80", path))
+    out = scan("--gpu", "sm_80", path, code=3)
+    found = only(out)
     assert found["verdicts"]["sm_80"]["verdict"] == "unknown"
     assert found["unread"] == 1
+    assert "1 of 1 fat binaries with images that cannot be read" in named(out, path)
 
 
 def test_a_library_of_another_processor_is_read_all_the_same(both, tmp_path):
