@@ -109,7 +109,7 @@ e2e: all sim
 
 # Everything but the large applications. Each runner ends with one line that sums up.
 check:
-	$Qscripts/setup check && scripts/get-runtimes && scripts/get-runtimes cublas && scripts/get-wheels check && { scripts/get-torch cuda12 cuda13 || [ $$? = 3 ]; }
+	$Qscripts/setup check && scripts/get-runtimes && scripts/get-runtimes cublas && scripts/get-wheels check && scripts/get-readers && { scripts/get-torch cuda12 cuda13 || [ $$? = 3 ]; }
 	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim $(UNIT)
 	$Q$(MAKE) --no-print-directory lint
 	$Q$(MAKE) --no-print-directory unit

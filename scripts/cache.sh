@@ -1,7 +1,8 @@
 # cache.sh - where downloads are kept, and how a package is fetched there. To be sourced: `. scripts/cache.sh`
 #
 # Everything that is downloaded lies under $CACHE and nowhere else; what is there is never fetched again.
-# fetch NAME==VERSION MB   unpacks one package of PyPI (without its dependencies) into $CACHE/pypi/NAME-VERSION.
+# fetch NAME==VERSION MB   unpacks one package of PyPI (without its dependencies) into $CACHE/pypi/NAME-VERSION; what
+#                          follows is for pip.
 # venv                     makes $CACHE/venv, a Python with what tests/requirements.txt lists, if it is not there.
 
 CACHE=${NOKERNEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nokernel}
@@ -25,7 +26,7 @@ fetch() {
     part=$dir.part.$$
     say "  downloading $1 ($2 MB)"
     mkdir -p "$part" || die "cannot write to $CACHE (NOKERNEL_CACHE names another folder)"
-    if ! pip_install --no-deps --no-compile --no-warn-script-location --target "$part" "$1"; then
+    if ! pip_install --no-deps --no-compile --no-warn-script-location --target "$part" "${@:3}" "$1"; then
         rm -rf "$part"
         die "$1 could not be downloaded from PyPI: see pip's words above; what came before it is kept"
     fi

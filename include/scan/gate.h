@@ -47,8 +47,9 @@ int nk_scan_gate_expect(const char *text, struct nk_scan_gate *gate, struct nk_e
 void nk_scan_check(const struct nk_scan *scan, const struct nk_scan_gate *gate, const struct nk_scan_gpus *gpus,
                    struct nk_scan_findings *findings);
 void nk_scan_findings_free(struct nk_scan_findings *findings);
-// "partly"; and what the rule is about, in a sentence.
+// "partly"; what the rule is about, and what to do, in a sentence each.
 const char *nk_scan_rule_word(enum nk_scan_rule rule);
 const char *nk_scan_rule_sentence(enum nk_scan_rule rule);
+const char *nk_scan_rule_help(enum nk_scan_rule rule);
 
 #endif

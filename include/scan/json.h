@@ -7,6 +7,8 @@
 #include "scan/gate.h"
 #include "scan/text.h"
 
+#include <jansson.h>
+
 // Appends the document and a line end. Fails only as nk_buf does.
 void nk_scan_write_json(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show,
                         const struct nk_scan_findings *findings);
@@ -16,5 +18,10 @@ void nk_scan_write_sarif(struct nk_buf *out, const struct nk_scan *scan, const s
 // The findings as JUnit XML: a suite an item, a case a library and GPU (and one for what is expected).
 void nk_scan_write_junit(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show,
                          const struct nk_scan_findings *findings);
+
+// Parts that the documents share; new references.
+json_t *nk_scan_json_path(const char *path, const struct nk_scan_show *show);
+json_t *nk_scan_json_gpus(const struct nk_scan_show *show);
+json_t *nk_scan_json_problems(const struct nk_scan *scan, const struct nk_scan_show *show);
 
 #endif

@@ -1,11 +1,11 @@
 // diff.c - what one scan has that another has not, as text and as JSON.
 #define _GNU_SOURCE
 #include "scan/diff.h"
-#include "base/demangle.h"
+#include "base/json_text.h"
+#include "scan/json.h"
 #include "scan/pairs.h"
 #include "scan/words.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void names(struct nk_buf *out, const char *sign, const char *const *list,
 {
     for (size_t i = 0; i < count; i++) {
         nk_buf_format(out, "      %s ", sign);
-        nk_demangle(list[i], out);
+        nk_scan_kernel_name(out, list[i]);
         nk_buf_text(out, "\n");
     }
 }
@@ -123,10 +123,11 @@ void nk_scan_diff_text(struct nk_buf *out, const struct nk_scan *old, const stru
 
 // ---- JSON
 
-static json_t *word(const char *from)
+static json_t *word(const char *from) { return from && *from ? nk_json_text(from) : json_null(); }
+
+static json_t *shown(const struct nk_scan_library *library, const struct nk_scan_show *show)
 {
-    json_t *string = from && *from ? json_string(from) : json_null();
-    return string ? string : json_string("?");
+    return library ? nk_scan_json_path(library->path, show) : json_null();
 }
 
 static json_t *arch(const struct nk_scan_change *t)
@@ -174,8 +175,8 @@ static json_t *one_json(const struct nk_scan_pair *pair, const struct nk_scan_sh
     json_object_set_new(object, "package", word(item->package.name));
     json_object_set_new(object, "old_version", word(pair->old_item ? pair->old_item->package.version : NULL));
     json_object_set_new(object, "new_version", word(pair->new_item ? pair->new_item->package.version : NULL));
-    json_object_set_new(object, "old_path", word(pair->old_library ? pair->old_library->path : NULL));
-    json_object_set_new(object, "new_path", word(pair->new_library ? pair->new_library->path : NULL));
+    json_object_set_new(object, "old_path", shown(pair->old_library, show));
+    json_object_set_new(object, "new_path", shown(pair->new_library, show));
     json_object_set_new(object, "archs", json_pack("{s:o,s:o}", "gained", gained, "lost", lost));
     json_object_set_new(
         object, "kernels",
@@ -200,8 +201,12 @@ void nk_scan_diff_json(struct nk_buf *out, const struct nk_scan *old, const stru
     struct nk_scan_pair *pairs = nk_scan_pairs(old, new_one, &count);
     json_t *list = json_array();
     for (size_t i = 0; pairs && i < count; i++) json_array_append_new(list, one_json(&pairs[i], show));
-    json_t *root = json_pack("{s:s,s:{s:s,s:s},s:o}", "schema", "nokernel-scan-diff/1", "tool", "name", "nokernel",
-                             "version", NK_VERSION, "libraries", list);
+    json_t *problems = nk_scan_json_problems(old, show), *more = nk_scan_json_problems(new_one, show);
+    json_array_extend(problems, more);
+    json_decref(more);
+    json_t *root =
+        json_pack("{s:s,s:{s:s,s:s},s:o,s:o,s:o}", "schema", "nokernel-scan-diff/1", "tool", "name", "nokernel",
+                  "version", NK_VERSION, "gpus", nk_scan_json_gpus(show), "libraries", list, "problems", problems);
     if (!pairs || json_dump_callback(root, add, out, JSON_INDENT(1))) out->failed = true;
     nk_buf_text(out, "\n");
     json_decref(root);

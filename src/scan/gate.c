@@ -9,18 +9,25 @@
 #include <string.h>
 
 static const struct {
-    const char *word, *sentence;
+    const char *word, *sentence, *help;
 } rules[NK_RULE_COUNT] = {
-    {"none", "No kernel of the library runs on the GPU."},
-    {"partly", "Some kernels of the library do not run on the GPU."},
-    {"hollow", "Kernels are present for the GPU with an empty body: a launch does nothing."},
-    {"jit", "Kernels have to be compiled from PTX when they are first used."},
-    {"unknown", "It cannot be said whether kernels run on the GPU."},
-    {"expect", "An image that a release must have is not there."},
+    {"none", "No kernel of the library runs on the GPU.",
+     "Build it with machine code for this architecture, or with PTX that the driver can compile for it."},
+    {"partly", "Some kernels of the library do not run on the GPU.",
+     "Give every source file the same list of architectures; --kernels names the kernels that lack one."},
+    {"hollow", "Kernels are present for the GPU with an empty body: a launch does nothing.",
+     "Look at the conditions on __CUDA_ARCH__ in these kernels, or see to it that they are not launched on this GPU."},
+    {"jit", "Kernels have to be compiled from PTX when they are first used.",
+     "Add machine code for this architecture if the first use must not wait for the compiler."},
+    {"unknown", "It cannot be said whether kernels run on the GPU.",
+     "An image could not be read, or is of a kind that is not known: the scan says which on stderr."},
+    {"expect", "An image that a release must have is not there.",
+     "Build every source file for the architectures that --expect lists."},
 };
 
 const char *nk_scan_rule_word(enum nk_scan_rule rule) { return rules[rule].word; }
 const char *nk_scan_rule_sentence(enum nk_scan_rule rule) { return rules[rule].sentence; }
+const char *nk_scan_rule_help(enum nk_scan_rule rule) { return rules[rule].help; }
 
 // ---- words of the command line
 

@@ -5,7 +5,6 @@
 #include "image/kernels.h"
 #include "scan/words.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ static json_t *buf(struct nk_buf *from)
     return value;
 }
 
-static json_t *path(const char *from, const struct nk_scan_show *show)
+json_t *nk_scan_json_path(const char *from, const struct nk_scan_show *show)
 {
     struct nk_buf out = {0};
     nk_scan_shown(&out, from, show->full_paths);
@@ -196,7 +195,7 @@ static json_t *one_library(const struct nk_scan_library *library, const struct n
     json_t *object = json_object();
     struct nk_scan_sum sum;
     nk_scan_sum(library, &sum);
-    put(object, "path", path(library->path, show));
+    put(object, "path", nk_scan_json_path(library->path, show));
     put(object, "size", number(library->size));
     add_has(object, library, &sum);
     put(object, "verdicts", verdicts(library, show));
@@ -208,7 +207,7 @@ static json_t *one_library(const struct nk_scan_library *library, const struct n
 static json_t *one_item(const struct nk_scan_item *item, const struct nk_scan_show *show)
 {
     json_t *object = json_object(), *libraries = json_array();
-    put(object, "path", path(item->path, show));
+    put(object, "path", nk_scan_json_path(item->path, show));
     put(object, "package", text_or_null(item->package.name));
     put(object, "version", text_or_null(item->package.version));
     put(object, "source", text_or_null(item->package.source));
@@ -226,19 +225,16 @@ static json_t *finding_list(const struct nk_scan_findings *findings, const struc
         put(entry, "rule", json_string(nk_scan_rule_word(f->rule)));
         put(entry, "gpu", f->gpu ? json_string(f->gpu->text) : json_null());
         put(entry, "package", text_or_null(f->item->package.name));
-        put(entry, "library", path(f->library->path, show));
+        put(entry, "library", nk_scan_json_path(f->library->path, show));
         put(entry, "text", nk_json_text(f->text));
         json_array_append_new(list, entry);
     }
     return list;
 }
 
-static json_t *document(const struct nk_scan *scan, const struct nk_scan_show *show,
-                        const struct nk_scan_findings *findings)
+json_t *nk_scan_json_gpus(const struct nk_scan_show *show)
 {
-    json_t *root = json_object(), *items = json_array(), *problems = json_array(), *gpus = json_array();
-    put(root, "schema", json_string("nokernel-scan/1"));
-    put(root, "tool", json_pack("{s:s,s:s}", "name", "nokernel", "version", NK_VERSION));
+    json_t *gpus = json_array();
     for (size_t i = 0; i < show->gpus->count; i++) {
         const struct nk_scan_gpu *gpu = &show->gpus->gpu[i];
         int driver = gpu->target.driver;
@@ -246,13 +242,28 @@ static json_t *document(const struct nk_scan *scan, const struct nk_scan_show *s
         json_array_append_new(gpus, json_pack("{s:s,s:o,s:o}", "name", gpu->text, "sm",
                                               json_sprintf("sm_%d", gpu->target.sm), "cuda", cuda));
     }
-    for (size_t i = 0; i < scan->count; i++) json_array_append_new(items, one_item(scan->items[i], show));
+    return gpus;
+}
+
+json_t *nk_scan_json_problems(const struct nk_scan *scan, const struct nk_scan_show *show)
+{
+    json_t *problems = json_array();
     for (size_t i = 0; i < scan->problem_count; i++)
-        json_array_append_new(problems, json_pack("{s:o,s:o}", "path", path(scan->problems[i].path, show), "text",
-                                                  nk_json_text(scan->problems[i].text)));
-    put(root, "gpus", gpus);
+        json_array_append_new(problems, json_pack("{s:o,s:o}", "path", nk_scan_json_path(scan->problems[i].path, show),
+                                                  "text", nk_json_text(scan->problems[i].text)));
+    return problems;
+}
+
+static json_t *document(const struct nk_scan *scan, const struct nk_scan_show *show,
+                        const struct nk_scan_findings *findings)
+{
+    json_t *root = json_object(), *items = json_array();
+    put(root, "schema", json_string("nokernel-scan/1"));
+    put(root, "tool", json_pack("{s:s,s:s}", "name", "nokernel", "version", NK_VERSION));
+    for (size_t i = 0; i < scan->count; i++) json_array_append_new(items, one_item(scan->items[i], show));
+    put(root, "gpus", nk_scan_json_gpus(show));
     put(root, "items", items);
-    put(root, "problems", problems);
+    put(root, "problems", nk_scan_json_problems(scan, show));
     put(root, "findings", finding_list(findings, show));
     put(root, "other_files", number(scan->others));
     put(root, "same_files", number(scan->links));

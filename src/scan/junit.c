@@ -1,24 +1,40 @@
 // junit.c - the findings of a scan as JUnit XML.
+#include "base/json_text.h"
 #include "scan/json.h"
 #include "scan/words.h"
 
 #include <string.h>
 
-// XML 1.0 has no way to write most control characters; bytes that are no UTF-8 become '?', too.
-static void escaped(struct nk_buf *out, struct nk_buf *text)
+// XML 1.0 has no way to write most control characters, nor U+FFFE and U+FFFF; bytes that
+// are no UTF-8 become '?', too.
+static void escaped(struct nk_buf *out, const struct nk_buf *text)
 {
-    for (const char *c = text->data ? text->data : ""; *c; c++) {
+    json_t *utf8 = nk_json_text(text->data ? text->data : "");
+    if (!utf8) out->failed = true;
+    for (const char *c = utf8 ? json_string_value(utf8) : ""; *c; c++) {
         const char *entity = *c == '&'   ? "&amp;"
                              : *c == '<' ? "&lt;"
                              : *c == '>' ? "&gt;"
                              : *c == '"' ? "&quot;"
                                          : NULL;
-        bool bad = (unsigned char)*c < ' ' || (unsigned char)*c >= 127;
+        bool bad = (unsigned char)*c < ' ' || !strncmp(c, "\xef\xbf\xbe", 3) || !strncmp(c, "\xef\xbf\xbf", 3);
         if (entity)
             nk_buf_text(out, entity);
         else
             nk_buf_add(out, bad ? "?" : c, 1);
+        if (bad && (unsigned char)*c > ' ') c += 2;
     }
+    json_decref(utf8);
+}
+
+// `<failure type="none" message="...">...</failure>`: Jenkins shows the message, GitLab the text. Empties the text.
+static void outcome(struct nk_buf *out, const char *element, const char *type, struct nk_buf *text)
+{
+    nk_buf_format(out, ">\n      <%s type=\"%s\" message=\"", element, type);
+    escaped(out, text);
+    nk_buf_text(out, "\">");
+    escaped(out, text);
+    nk_buf_format(out, "</%s>\n    </testcase>\n", element);
     nk_buf_free(text);
 }
 
@@ -45,9 +61,7 @@ static void failures(struct nk_buf *out, const struct nk_scan_findings *findings
         nk_buf_text(out, "/>\n");
         return;
     }
-    nk_buf_format(out, ">\n      <failure type=\"%s\" message=\"", type);
-    escaped(out, &all);
-    nk_buf_text(out, "\"/>\n    </testcase>\n");
+    outcome(out, "failure", type, &all);
 }
 
 static void test_case(struct nk_buf *out, const struct nk_scan_findings *findings,
@@ -58,6 +72,7 @@ static void test_case(struct nk_buf *out, const struct nk_scan_findings *finding
     nk_scan_shown(&name, library->path, show->full_paths);
     nk_buf_text(out, "    <testcase classname=\"");
     escaped(out, &name);
+    nk_buf_free(&name);
     nk_buf_format(out, "\" name=\"%s\" time=\"0\"", gpu ? gpu->text : "expected images");
     failures(out, findings, library, gpu);
 }
@@ -81,6 +96,7 @@ static void suite(struct nk_buf *out, const struct nk_scan_item *item, const str
     nk_scan_title(&name, item, show->full_paths);
     nk_buf_text(out, "  <testsuite name=\"");
     escaped(out, &name);
+    nk_buf_free(&name);
     nk_buf_format(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\" time=\"0\">\n",
                   cases_of(item, show), failed_cases(item, findings));
     for (size_t i = 0; i < item->count; i++) {
@@ -104,9 +120,9 @@ static void unread(struct nk_buf *out, const struct nk_scan *scan, const struct 
         nk_buf_text(&text, scan->problems[i].text);
         nk_buf_text(out, "    <testcase classname=\"");
         escaped(out, &path);
-        nk_buf_text(out, "\" name=\"read\" time=\"0\">\n      <error type=\"unreadable\" message=\"");
-        escaped(out, &text);
-        nk_buf_text(out, "\"/>\n    </testcase>\n");
+        nk_buf_text(out, "\" name=\"read\" time=\"0\"");
+        outcome(out, "error", "unreadable", &text);
+        nk_buf_free(&path);
     }
     nk_buf_text(out, "  </testsuite>\n");
 }

@@ -9,8 +9,7 @@
 
 // ---- which library is which
 
-// The path without hashes ("libx-a7a60d30.so.4.8.5" of a repaired wheel) and without what follows ".so".
-static char *plain(const char *path)
+char *nk_scan_plain_path(const char *path)
 {
     char *out = strdup(path), *to = out;
     for (const char *at = path; out && *at;) {
@@ -33,7 +32,7 @@ static bool same_library(const struct nk_scan_item *a, const struct nk_scan_libr
                          const struct nk_scan_library *y)
 {
     if (strcmp(a->package.name, b->package.name)) return false;
-    char *p = plain(x->path), *q = plain(y->path);
+    char *p = nk_scan_plain_path(x->path), *q = nk_scan_plain_path(y->path);
     bool same = p && q && !strcmp(p, q);
     free(p);
     free(q);

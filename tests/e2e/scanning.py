@@ -32,6 +32,16 @@ def scan(*arguments, code=0, env=None):
     return out
 
 
+def diff(*arguments, code=0):
+    """The JSON of scan --diff."""
+    done = command("scan", "--diff", "--json", *arguments)
+    assert done.returncode == code, done.stderr
+    out = json.loads(done.stdout)
+    schema = json.loads(SCHEMA.with_name("nokernel-scan-diff-1.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(out)
+    return out
+
+
 def libraries(out):
     """All libraries by path."""
     return {library["path"]: library for item in out["items"] for library in item["libraries"]}

@@ -6,12 +6,11 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-import jsonschema
 import pytest
 
-from conftest import ROOT, command
+from conftest import command
 from fixtures import images
-from scanning import cubin, fatbin, libraries, scan, shared
+from scanning import cubin, diff, fatbin, libraries, scan, shared
 
 K = ["_Z3k_aPf", "_Z3k_bPf"]
 GATE = 4  # exit status
@@ -126,17 +125,12 @@ def test_junit_has_a_case_for_every_library_and_gpu_and_its_counts_are_right(par
 # ---- what changed
 
 
-def diff(*arguments, code=0):
-    done = command("scan", "--diff", "--json", *arguments)
-    assert done.returncode == code, done.stderr
-    out = json.loads(done.stdout)
-    schema = json.loads((ROOT / "include/report/schema/nokernel-scan-diff-1.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(out)
-    return out["libraries"]
+def changes(old, new, *arguments, code=0):
+    return diff(*arguments, old, new, code=code)["libraries"]
 
 
 def test_architectures_and_kernels_gained_and_lost_are_told(native, jit):
-    (library,) = diff("--gpu", "sm_70", native, jit)
+    (library,) = changes(native, jit, "--gpu", "sm_70")
     assert library["archs"] == {"gained": ["sm_70", "compute_70"], "lost": ["sm_75", "sm_80"]}
     assert library["kernels"] == {"gained": [], "lost": []}
     assert (library["old_runs"], library["new_runs"]) == ({"sm_70": "none"}, {"sm_70": "native"})
@@ -145,7 +139,7 @@ def test_architectures_and_kernels_gained_and_lost_are_told(native, jit):
 def test_a_kernel_that_lost_an_image_which_others_kept_is_told(store):
     whole = fatbin(store, ("75", cubin(store, "75", a="long", b="long")), ("80", cubin(store, "80", a="long", b="long")))
     less = fatbin(store, ("75", cubin(store, "75", a="long")), ("80", cubin(store, "80", a="long", b="long", c="long")))
-    (library,) = diff(shared(store, nv_fatbin=[whole]), shared(store, nv_fatbin=[less]))
+    (library,) = changes(shared(store, nv_fatbin=[whole]), shared(store, nv_fatbin=[less]))
     assert library["archs"] == {"gained": [], "lost": []}
     assert library["kernels"] == {"gained": ["c"], "lost": []}
     assert library["kernels_by_arch"] == [{"arch": "sm_75", "gained": 0, "lost": 1}]
@@ -156,7 +150,7 @@ def test_libraries_are_matched_by_path_and_those_without_a_match_are_new_or_gone
         (tmp_path / side).mkdir()
         for name, library in zip(names, (native, jit)):
             (tmp_path / side / name).write_bytes(library.read_bytes())
-    found = [(l["old_path"], l["new_path"]) for l in diff(tmp_path / "old", tmp_path / "new")]
+    found = [(l["old_path"], l["new_path"]) for l in changes(tmp_path / "old", tmp_path / "new")]
     assert sorted(found, key=str) == sorted(
         [(None, "added.so"), ("libx-0123abcd.so.1.2", "libx-fedc9876.so.1.3"), ("gone.so", None)], key=str)
 

