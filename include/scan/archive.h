@@ -8,7 +8,8 @@
 // Members up to this size are read whole; larger ones pass through a window (scan/stream.h).
 #define NK_ARCHIVE_WHOLE (48u << 20)
 // A well-made archive holds up to so many times its own size. Beyond that, and beyond NK_ARCHIVE_FREE, it is taken for
-// a bomb and left. Measured on 169 wheels: at most 30.
+// a bomb and left. Measured on 29 wheels of PyPI with GPU code: 1.4 to 5.8 times, and no single member of a MB or more
+// above 45 (a header of tables).
 #define NK_ARCHIVE_RATIO 200u
 #define NK_ARCHIVE_FREE  (1ull << 30)
 

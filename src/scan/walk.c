@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "scan/walk.h"
 #include "base/file.h"
+#include "image/fatbin.h"
 #include "scan/archive.h"
 #include "scan/files.h"
 #include "scan/read.h"
@@ -31,6 +32,13 @@ static bool seen(struct nk_scan *scan, const struct stat *st)
 
 // ---- one file
 
+// Its sign without the version and the size of the header that are read here.
+static bool unknown_fatbin(struct nk_bytes first)
+{
+    return first.size >= NK_FATBIN_HEADER && !memcmp(first.data, NK_FATBIN_KEY, 4) &&
+           memcmp(first.data, NK_FATBIN_KEY, NK_FATBIN_KEY_SIZE);
+}
+
 // What its first bytes say, or -1 with a sentence.
 static int type_of(const char *path, struct nk_err *err)
 {
@@ -40,6 +48,8 @@ static int type_of(const char *path, struct nk_err *err)
     int saved = errno;
     if (file >= 0) close(file);
     if (got < 0) return nk_fail(err, NK_ERR_SYSTEM, "cannot be read: %s", strerror(saved));
+    if (unknown_fatbin(nk_bytes(first, (size_t)got)))
+        return nk_fail(err, NK_ERR_BAD_INPUT, "a fat binary of a version that is not known");
     return (int)nk_scan_type(nk_bytes(first, (size_t)got));
 }
 
