@@ -12,9 +12,11 @@
 
 #define NK_EM_CUDA       190
 #define NK_ET_REL        1
+#define NK_SHT_PROGBITS  1
 #define NK_SHT_SYMTAB    2
 #define NK_SHT_NOBITS    8
 #define NK_SHT_DYNSYM    11
+#define NK_SHF_EXECINSTR 4
 #define NK_PT_LOAD       1
 #define NK_STT_FUNC      2
 #define NK_BUILD_ID_TEXT 129 // hex of up to 64 bytes, and the NUL

@@ -42,7 +42,8 @@ struct nk_scan_shape {
 struct nk_scan_library {
     char *path; // as it is shown: inside its item
     struct nk_package package;
-    uint64_t size; // of the file
+    uint64_t size;       // of the file
+    uint64_t unsearched; // bytes of it in which containers were not looked for (only headers were read)
     struct nk_scan_box *boxes;
     struct nk_image *images;
     struct nk_scan_kernel *kernels;

@@ -4,10 +4,13 @@
 
 #include "scan/model.h"
 
+// Without `kernels` the header of PTX that is compressed with zstd is believed: to see its text a block of it would
+// have to be decoded.
 struct nk_scan_how {
     bool kernels; // read the kernels in the images, not only the headers
     bool verify;  // decode every image whole, and compare with what its beginning says
     int threads;  // that decode; 0 and 1: the caller's own
+    bool mapped;  // without `kernels`: the bytes lie in a file on disk, of which few pages should be touched
 };
 
 // Adds every container in `file` to the library. 0, or -1 with a sentence when the file is an ELF file or an archive

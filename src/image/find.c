@@ -28,6 +28,8 @@ struct range {
 
 struct search {
     struct nk_bytes file;
+    unsigned options;
+    bool quick;
     uint64_t base; // of `file` in the archive
     struct nk_bytes member;
     nk_found_fn each;
@@ -36,6 +38,8 @@ struct search {
     struct range walked[MAX_WALKED];
     size_t n_walked;
     uint64_t looked; // see MAX_LOOKED
+    uint64_t found;  // places handed out
+    uint64_t unsearched;
     // The name for places in [.start, .end): the last answer of section_at.
     struct range named;
     struct nk_bytes name;
@@ -50,6 +54,7 @@ static int hand_out(struct search *search, struct range place, enum nk_found_kin
                              .section = section,
                              .member = search->member};
     if (!nk_bytes_part(search->file, place.start, place.end - place.start, &found.bytes)) return 0;
+    search->found++;
     return search->each(&found, search->user);
 }
 
@@ -116,17 +121,25 @@ static bool holds_containers(const struct nk_elf_section *section, uint32_t *fla
     return section->type != NK_SHT_NOBITS && (relocatable || nk_bytes_equal(section->name, nk_bytes(".nv_fatbin", 10)));
 }
 
+// The part of a section that lies in the file, noted as one that was searched; false when it was already, or is none.
+static bool take_section(struct search *search, const struct nk_elf_section *section, struct range *place)
+{
+    if (section->offset >= search->file.size || !section->size || search->n_walked == MAX_WALKED) return false;
+    uint64_t left = search->file.size - section->offset, size = section->size < left ? section->size : left;
+    *place = (struct range){section->offset, section->offset + size};
+    if (overlaps(search, *place)) return false;
+    search->walked[search->n_walked++] = *place;
+    return true;
+}
+
 static int walk_sections(struct search *search)
 {
     struct nk_elf_section section;
+    struct range place;
     uint32_t flags;
     for (uint32_t i = 0; i < search->elf->sections && search->n_walked < MAX_WALKED; i++) {
         if (!nk_elf_section(search->elf, i, &section) || !holds_containers(&section, &flags)) continue;
-        if (section.offset >= search->file.size || !section.size) continue;
-        uint64_t left = search->file.size - section.offset, size = section.size < left ? section.size : left;
-        struct range place = {section.offset, section.offset + size};
-        if (overlaps(search, place)) continue;
-        search->walked[search->n_walked++] = place;
+        if (!take_section(search, &section, &place)) continue;
         int stop = walk_range(search, place, flags, section.name);
         if (stop) return stop;
     }
@@ -209,9 +222,40 @@ static int search_elsewhere(struct search *search)
     return 0;
 }
 
+// ---- from headers alone
+
+// Sections that are full of containers though their name does not say so.
+static bool is_full(const struct search *search, const struct nk_elf_section *section)
+{
+    if (section->type != NK_SHT_PROGBITS || section->flags & NK_SHF_EXECINSTR) return false;
+    return is_key_at(search->file, section->offset) || nk_bytes_equal(section->name, nk_bytes(".cask_resource", 14));
+}
+
+static int search_full_sections(struct search *search)
+{
+    struct nk_elf_section section;
+    struct range place;
+    for (uint32_t i = 0; i < search->elf->sections && i < MAX_NAMED; i++) {
+        if (!nk_elf_section(search->elf, i, &section) || !is_full(search, &section)) continue;
+        int stop = take_section(search, &section, &place) ? search_range(search, place) : 0;
+        if (stop) return stop;
+    }
+    return 0;
+}
+
+static int search_quickly(struct search *search)
+{
+    int stop = search_full_sections(search);
+    if (stop) return stop;
+    if (!search->found) return search_elsewhere(search);
+    search->unsearched = search->file.size;
+    for (size_t i = 0; i < search->n_walked; i++) search->unsearched -= search->walked[i].end - search->walked[i].start;
+    return 0;
+}
+
 // ---- one file
 
-static int search_elf(struct search *search, unsigned options, struct nk_err *err)
+static int search_elf(struct search *search, struct nk_err *err)
 {
     struct nk_elf elf;
     if (nk_elf_open(&elf, search->file, err)) return -1;
@@ -222,7 +266,8 @@ static int search_elf(struct search *search, unsigned options, struct nk_err *er
     }
     search->elf = &elf;
     int stop = walk_sections(search);
-    if (!stop && !(options & NK_FIND_SECTIONS_ONLY)) stop = search_elsewhere(search);
+    if (!stop && !(search->options & NK_FIND_SECTIONS_ONLY))
+        stop = search->quick ? search_quickly(search) : search_elsewhere(search);
     search->elf = NULL;
     if (stop || !elf.sections_lost) return stop;
     return nk_fail(err, NK_ERR_BAD_INPUT,
@@ -230,16 +275,16 @@ static int search_elf(struct search *search, unsigned options, struct nk_err *er
                    (unsigned long long)elf.section_table, search->file.size);
 }
 
-static int search_file(struct search *search, unsigned options, struct nk_err *err)
+static int search_file(struct search *search, struct nk_err *err)
 {
     struct range all = {0, search->file.size};
-    if (nk_bytes_starts(search->file, "\177ELF", 4)) return search_elf(search, options, err);
+    if (nk_bytes_starts(search->file, "\177ELF", 4)) return search_elf(search, err);
     if (is_key_at(search->file, 0)) return walk_range(search, all, 0, nk_bytes(NULL, 0));
     if (nk_ptx_looks(search->file)) return hand_out(search, all, NK_FOUND_PTX, 0, nk_bytes(NULL, 0));
-    return options & NK_FIND_SECTIONS_ONLY ? 0 : search_elsewhere(search);
+    return search->options & NK_FIND_SECTIONS_ONLY ? 0 : search_elsewhere(search);
 }
 
-static int search_archive(struct search *search, unsigned options, struct nk_err *err)
+static int search_archive(struct search *search, struct nk_err *err)
 {
     struct nk_archive walk;
     struct nk_archive_member member;
@@ -247,20 +292,35 @@ static int search_archive(struct search *search, unsigned options, struct nk_err
     if (nk_archive_begin(&walk, search->file, err)) return -1;
     while ((result = nk_archive_next(&walk, &member, err)) == 1) {
         struct search inner = {.file = member.bytes,
+                               .options = search->options,
+                               .quick = search->quick,
                                .base = member.offset,
                                .member = member.name,
                                .each = search->each,
                                .user = search->user};
         // A member that is no readable ELF file does not keep us from the next.
-        int stop = search_file(&inner, options, NULL);
+        int stop = search_file(&inner, NULL);
+        search->unsearched += inner.unsearched;
         if (stop > 0) return stop;
     }
     return result;
 }
 
+static int search_any(struct search *search, struct nk_err *err)
+{
+    return nk_archive_looks(search->file) ? search_archive(search, err) : search_file(search, err);
+}
+
 int nk_find_images(struct nk_bytes file, unsigned options, nk_found_fn each, void *user, struct nk_err *err)
 {
-    struct search search = {.file = file, .each = each, .user = user};
-    if (nk_archive_looks(file)) return search_archive(&search, options, err);
-    return search_file(&search, options, err);
+    struct search search = {.file = file, .options = options, .each = each, .user = user};
+    return search_any(&search, err);
+}
+
+int nk_find_quickly(struct nk_bytes file, nk_found_fn each, void *user, uint64_t *unsearched, struct nk_err *err)
+{
+    struct search search = {.file = file, .quick = true, .each = each, .user = user};
+    int result = search_any(&search, err);
+    *unsearched = search.unsearched;
+    return result;
 }

@@ -129,6 +129,20 @@ static void read_kernels(struct nk_box *box, struct nk_entry_view *entry, struct
     if (good) image->kernels = (uint32_t)(box->body_count - before);
 }
 
+// What the text of PTX says about its target.
+static void check_target(struct nk_entry_view *entry, struct nk_box_tools *tools)
+{
+    struct nk_partial *partial = &tools->partial;
+    bool zstd = entry->image.codec == NK_CODEC_ZSTD;
+    if (entry->image.kind == NK_KIND_CUBIN || (zstd && !tools->kernels)) return;
+    size_t wanted = entry->part_size < NK_UNPACK_HEAD ? (size_t)entry->part_size : NK_UNPACK_HEAD;
+    // Only zstd is worth the reuse of a decoder; whatever goes wrong is put into words the other way.
+    if (zstd && nk_partial_begin(partial, entry) && nk_partial_more(partial, wanted))
+        nk_image_check_head(&entry->image, nk_bytes(partial->data, wanted), NULL);
+    else
+        nk_image_check_target(entry, NULL);
+}
+
 void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
 {
     struct nk_image *images = nk_scan_grow(box->images, box->image_count, &box->image_room, sizeof *images);
@@ -137,7 +151,7 @@ void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, struct nk_box
         return;
     }
     box->images = images;
-    if (entry->image.kind != NK_KIND_CUBIN) nk_image_check_target(entry, NULL);
+    check_target(entry, tools);
     images[box->image_count++] = entry->image;
     bool readable = loadable(box, &entry->image);
     if (tools->kernels && readable && box->image_count <= NK_BOX_IMAGES)

@@ -105,6 +105,7 @@ static void add_has(json_t *object, const struct nk_scan_library *library, const
     put(object, "unknown_kinds", archs(sum, NK_KIND_UNKNOWN, loadable));
     put(object, "codecs", codecs(sum));
     put(object, "containers", number(sum->containers));
+    if (library->unsearched) put(object, "unsearched", number(library->unsearched));
     put(object, "empty", number(sum->empty));
     put(object, "without_kernels", library->kernels_read ? number(sum->without_kernels) : json_null());
     put(object, "damaged", number(sum->damaged));

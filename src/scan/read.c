@@ -154,7 +154,8 @@ int nk_scan_bytes(struct nk_scan_library *library, struct nk_bytes file, const s
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_cond_init(&jobs->changed, NULL);
     start(jobs);
-    int result = nk_find_images(file, 0, collect, jobs, err);
+    int result = how->mapped && !how->kernels ? nk_find_quickly(file, collect, jobs, &library->unsearched, err)
+                                              : nk_find_images(file, 0, collect, jobs, err);
     finish(jobs);
     result = result_of(jobs, result, err);
     pthread_cond_destroy(&jobs->changed);

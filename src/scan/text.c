@@ -76,6 +76,10 @@ static void row_containers(struct nk_buf *out, const struct nk_scan_library *lib
         nk_scan_sections(&body, library);
     }
     row(out, "holds", &body);
+    if (!library->unsearched) return;
+    nk_scan_number(&body, (library->unsearched + 999999) / 1000000);
+    nk_buf_text(&body, " MB of other sections, which may hold more (leave out --quick to see)");
+    row(out, "unread", &body);
 }
 
 static void row_kernels(struct nk_buf *out, const struct nk_scan_sum *sum)

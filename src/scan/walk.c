@@ -80,7 +80,9 @@ void nk_scan_file_code(struct nk_scan *scan, const struct nk_scan_place *place, 
         return;
     }
     if (options->progress) options->progress(options->user, path, 0, 0);
-    if (nk_scan_bytes(library, file.bytes, &options->how, &err)) nk_scan_problem_add(scan, path, err.text);
+    struct nk_scan_how how = options->how;
+    how.mapped = true;
+    if (nk_scan_bytes(library, file.bytes, &how, &err)) nk_scan_problem_add(scan, path, err.text);
     nk_file_close(&file);
     nk_scan_library_tidy(library);
     if (!library->box_count) {

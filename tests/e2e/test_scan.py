@@ -167,6 +167,17 @@ def test_quick_reads_headers_only(both):
     assert (archs(found), found["kernels"]) == ({"sm_75": 1, "sm_80": 1}, None)
 
 
+def test_quick_says_how_much_it_left_where_code_may_lie_elsewhere(store):
+    rodata = store.make("text before", "text", lambda path: path.write_bytes(b"text before"))
+    library = shared(store, nv_fatbin=[images.container(store, ["80"], K)], rodata=[rodata, images.container(store, ["75"], K)])
+    found = only(scan("--quick", library))
+    assert (archs(found), found["outside"]["containers"]) == ({"sm_80": 1}, 0)
+    assert 0 < found["unsearched"] < found["size"]
+    assert "1 MB of other sections, which may hold more" in command("scan", "--quick", library).stdout
+    whole = only(scan(library))
+    assert (archs(whole), whole["outside"]["containers"], "unsearched" in whole) == ({"sm_75": 1, "sm_80": 1}, 1, False)
+
+
 def test_csv_and_markdown_have_a_row_for_every_library_and_gpu(both):
     rows = list(csv.DictReader(command("scan", "--csv", "--gpu", "sm_75,sm_90", both).stdout.splitlines()))
     assert [(r["gpu"], r["verdict"], r["none"]) for r in rows] == [("sm_75", "partly", "2"), ("sm_90", "partly", "1")]

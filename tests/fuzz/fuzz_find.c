@@ -35,5 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct nk_err err;
         nk_find_images(nk_bytes(data, size), options, take, &state, &err);
     }
+    struct state state = {data, size, 0};
+    uint64_t unsearched = 0;
+    nk_find_quickly(nk_bytes(data, size), take, &state, &unsearched, NULL);
+    if (unsearched > size) abort();
     return 0;
 }

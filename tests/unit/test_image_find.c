@@ -98,6 +98,58 @@ static void containers_are_found_in_both_sections_and_elsewhere(void **state)
     nk_buf_free(&data);
 }
 
+static void assert_found_quickly(const struct nk_buf *file, uint64_t unsearched, const char *expected)
+{
+    struct list list = {0};
+    uint64_t left = 99;
+    struct guarded copy = guard(file->data, file->size);
+    assert_int_equal(nk_find_quickly(copy.bytes, note, &list, &left, NULL), 0);
+    assert_string_equal(list.lines.data ? list.lines.data : "", expected);
+    assert_int_equal(left, unsearched);
+    unguard(&copy);
+    nk_buf_free(&list.lines);
+}
+
+static void a_quick_search_reads_sections_of_containers_and_tells_what_it_leaves(void **state)
+{
+    (void)state;
+    struct nk_buf fatbin = {0}, full = {0}, data = {0}, buf = {0};
+    container(&fatbin, 1);
+    container(&full, 2);
+    nk_buf_fill(&full, 'x', 40); // bytes between containers are no damage here
+    size_t second = container(&full, 1);
+    nk_buf_text(&data, "sixteen bytes...");
+    container(&data, 1);
+    make_elf(&buf, &(struct made_elf){.type = 3,
+                                      .machine = 62,
+                                      .sections = {{".nv_fatbin", 1, fatbin.data, fatbin.size, 0, 0, 0, 2},
+                                                   {".lrodata", 1, full.data, full.size, 0, 0, 0, 2},
+                                                   {".rodata", 1, data.data, data.size, 0, 0, 0, 2},
+                                                   {".cask_resource", 1, data.data, data.size, 0, 0, 0, 2}}});
+    size_t full_at = 64 + fatbin.size, cask_at = full_at + full.size + data.size;
+    char expected[300];
+    snprintf(expected, sizeof expected,
+             "F0@64 .nv_fatbin  1\nF1@%zu .lrodata  2\nF1@%zu .lrodata  1\nF1@%zu .cask_resource  1\n", full_at,
+             full_at + second, cask_at + 16);
+    assert_found_quickly(&buf, buf.size - fatbin.size - full.size - data.size, expected);
+    nk_buf_free(&fatbin);
+    nk_buf_free(&full);
+    nk_buf_free(&data);
+    nk_buf_free(&buf);
+}
+
+static void a_quick_search_that_finds_nothing_in_sections_becomes_a_whole_one(void **state)
+{
+    (void)state;
+    struct nk_buf none = {0}, data = {0};
+    nk_buf_text(&data, "text before:");
+    container(&data, 1);
+    struct nk_buf file = library(&none, &none, &data);
+    assert_found_quickly(&file, 0, "F1@76 .rodata  1\n");
+    nk_buf_free(&file);
+    nk_buf_free(&data);
+}
+
 static void padding_between_containers_is_skipped(void **state)
 {
     (void)state;
@@ -342,6 +394,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(containers_are_found_in_both_sections_and_elsewhere),
+        cmocka_unit_test(a_quick_search_reads_sections_of_containers_and_tells_what_it_leaves),
+        cmocka_unit_test(a_quick_search_that_finds_nothing_in_sections_becomes_a_whole_one),
         cmocka_unit_test(padding_between_containers_is_skipped),
         cmocka_unit_test(a_damaged_container_does_not_hide_the_next),
         cmocka_unit_test(a_section_beyond_the_end_of_the_file_is_walked_as_far_as_it_goes),
