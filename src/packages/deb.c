@@ -72,10 +72,22 @@ static void take(const char *root, const char *list, struct nk_package *out)
     nk_file_close(&file);
 }
 
+// Debian Policy 9.1 keeps packages out of what belongs to users and administrators: there is no need to read thousands
+// of lists for a file that lies there.
+static bool may_list(const char *path)
+{
+    static const char *const never[] = {"/home/",  "/root/", "/tmp/",  "/mnt/",
+                                        "/media/", "/dev/",  "/proc/", "/var/tmp/"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (!strncmp(path, never[i], strlen(never[i]))) return false;
+    return true;
+}
+
 int nk_packages_deb(const char *root, const char *path, struct nk_package *out)
 {
     char other[4096 + 8];
     struct nk_packages_walk walk = {0};
+    if (!may_list(path)) return 1;
     other_spelling(path, other, sizeof other);
     for (const char *name; (name = nk_packages_next(&walk, root, info, strlen(info)));) {
         if (!nk_packages_ends(name, ".list") || !lists(root, name, path, other)) continue;
