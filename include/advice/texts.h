@@ -19,6 +19,8 @@ enum nk_language nk_text_language(void);
 // Appends a text with {1} to {4} replaced (NULL: nothing).
 void nk_text_add(struct nk_buf *out, enum nk_language language, enum nk_text text, const char *first,
                  const char *second, const char *third, const char *fourth);
+// Appends any text with {1} to {count} replaced (NULL: nothing).
+void nk_text_fill(struct nk_buf *out, const char *text, const char *const *values, size_t count);
 // The text as it stands in the catalogue, and its key ("TORCH_SAME").
 const char *nk_text_raw(enum nk_language language, enum nk_text text);
 const char *nk_text_key(enum nk_text text);

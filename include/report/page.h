@@ -16,6 +16,8 @@ struct nk_page {
 
 // Columns that text has beside its label.
 size_t nk_page_room(const struct nk_page *page);
+// How many bytes of `text` go on a line of `room` columns: up to a space, or a word that is longer.
+size_t nk_page_fit(const char *text, size_t room);
 // A line: `label` after `indent` spaces, then `text`, broken at spaces. An empty text gives no line at all.
 void nk_page_row(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text);
 // The same for the contents of a buffer, which it empties.

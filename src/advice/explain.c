@@ -1,6 +1,7 @@
 // explain.c - what a word means: errors, reasons, and the way to architectures and GPUs.
 #define _GNU_SOURCE
 #include "advice/explain.h"
+#include "advice/findings.h"
 #include "advice/knowledge.h"
 #include "driver/results.h"
 #include "verdict/arch.h"
@@ -137,6 +138,48 @@ static bool by_reason(struct nk_explained *out, const char *word)
     return false;
 }
 
+// ---- findings of doctor
+
+// "{1} has no code for {2}": what is put in stands there as "...".
+static const char *const dots[] = {"...", "...", "...", "PYTHON", "nokernel doctor"};
+
+static void say_finding(struct nk_explained *out, const char *key, const char *label, const char *text)
+{
+    if (*text) nk_text_fill(nk_explain_row(out, key, label, false), text, dots, 5);
+}
+
+// One a line: "D101 driver: there is no NVIDIA driver ...".
+static bool list_findings(struct nk_explained *out)
+{
+    struct nk_buf *row = nk_explain_row(out, "findings", "findings", true);
+    out->kind = "findings";
+    nk_buf_text(&out->title, "what nokernel doctor can find");
+    for (int i = 0; i < NK_FINDING_COUNT; i++) {
+        const struct nk_finding_text *f = nk_finding((enum nk_finding_name)i);
+        nk_buf_format(row, "%s%s %s: ", i ? "\n" : "", f->code, f->area);
+        nk_text_fill(row, f->sentence[nk_text_language()], dots, 5);
+    }
+    return true;
+}
+
+static bool by_finding(struct nk_explained *out, const char *word)
+{
+    if (!strcasecmp(word, "findings")) return list_findings(out);
+    const struct nk_finding_text *f = nk_finding_find(word);
+    enum nk_language language = nk_text_language();
+    if (!f) return false;
+    out->kind = "finding";
+    nk_buf_format(&out->title, "%s, a %s of nokernel doctor about: %s", f->code, nk_severity_word(f->severity),
+                  f->area);
+    say_finding(out, "text", "says", f->sentence[language]);
+    say_finding(out, "means", "means", f->means[language]);
+    say_finding(out, "does_not_mean", "not", f->not_means[language]);
+    say_finding(out, "do", "do", f->remedy[language]);
+    say_finding(out, "command", "command", f->command);
+    say_finding(out, "verify", "verify", f->verify);
+    return true;
+}
+
 // ---- architectures and GPUs
 
 static bool known_arch(const char *text, struct nk_arch *arch)
@@ -185,7 +228,7 @@ bool nk_explain(const char *word, struct nk_explained *out)
         explain_result(out, named->code, named);
         return true;
     }
-    if (by_reason(out, word)) return true;
+    if (by_reason(out, word) || by_finding(out, word)) return true;
     if (!known_arch(word, &arch)) {
         if (by_message(out, word)) return true;
         if (!by_gpu(word, &arch) && !arch_within(word, &arch)) return false;
@@ -206,6 +249,8 @@ const char *nk_explain_word(size_t i)
     static char text[NK_ARCH_TEXT];
     if (i + 1 < NK_REASON_COUNT) return nk_reason_key((enum nk_reason)(i + 1));
     i -= NK_REASON_COUNT - 1;
+    if (i < NK_FINDING_COUNT) return nk_finding((enum nk_finding_name)i)->code;
+    i -= NK_FINDING_COUNT;
     for (int code = 1; code < 1000; code++) {
         const struct nk_result *result = nk_result_find(code);
         const char *names[] = {result ? result->runtime_name : NULL, result ? result->driver_name : NULL};

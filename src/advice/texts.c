@@ -27,16 +27,22 @@ enum nk_language nk_text_language(void)
     return NK_ENGLISH;
 }
 
-void nk_text_add(struct nk_buf *out, enum nk_language language, enum nk_text text, const char *first,
-                 const char *second, const char *third, const char *fourth)
+void nk_text_fill(struct nk_buf *out, const char *text, const char *const *values, size_t count)
 {
-    const char *const values[] = {first, second, third, fourth};
-    for (const char *at = texts[text].in[language]; *at;) {
-        if (at[0] == '{' && at[1] >= '1' && at[1] <= '4' && at[2] == '}') {
-            if (values[at[1] - '1']) nk_buf_text(out, values[at[1] - '1']);
+    for (const char *at = text; *at;) {
+        size_t i = at[0] == '{' && at[1] >= '1' && at[1] <= '9' && at[2] == '}' ? (size_t)(at[1] - '1') : count;
+        if (i < count) {
+            if (values[i]) nk_buf_text(out, values[i]);
             at += 3;
         } else {
             nk_buf_add(out, at++, 1);
         }
     }
+}
+
+void nk_text_add(struct nk_buf *out, enum nk_language language, enum nk_text text, const char *first,
+                 const char *second, const char *third, const char *fourth)
+{
+    const char *const values[] = {first, second, third, fourth};
+    nk_text_fill(out, texts[text].in[language], values, 4);
 }

@@ -22,6 +22,7 @@ const struct nk_command nk_cmd_explain = {
             "  sm_120, compute_90a, 12.0                                            an architecture\n"
             "  \"RTX 5090\"                                                           a GPU\n"
             "  arch-specific                                                        a reason of a report\n"
+            "  D602, findings                                                       a finding of doctor, all of them\n"
             "Several words are several questions; a message of several words is put in quotes.\n"
             "\n"
             "Options\n"
@@ -65,6 +66,20 @@ static void joined(struct nk_buf *out, const struct nk_explain_row *row)
     if (left) nk_buf_format(out, " and %zu more (--json lists them)", left);
 }
 
+static void one_a_line(struct nk_page *page, const struct nk_explain_row *row)
+{
+    for (const char *at = row->text.data; at && *at;) {
+        size_t size = strcspn(at, "\n");
+        struct nk_buf code = {0}, line = {0};
+        nk_buf_add(&code, at, strcspn(at, " "));
+        nk_buf_add(&line, at + code.size + 1, size > code.size ? size - code.size - 1 : 0);
+        if (code.data && line.data) nk_page_row(page, 2, code.data, NK_STYLE_STRONG, line.data);
+        nk_buf_free(&code);
+        nk_buf_free(&line);
+        at += size + (at[size] == '\n');
+    }
+}
+
 static void text(const struct nk_explained *e, struct nk_buf *out, bool gap)
 {
     struct nk_page page = {.out = out, .columns = COLUMNS, .colour = nk_cli_colour(STDOUT_FILENO)};
@@ -73,6 +88,10 @@ static void text(const struct nk_explained *e, struct nk_buf *out, bool gap)
     for (size_t i = 0; i < e->count; i++) {
         struct nk_buf line = {0};
         const struct nk_explain_row *row = &e->row[i];
+        if (!strcmp(row->key, "findings")) {
+            one_a_line(&page, row);
+            continue;
+        }
         row->list ? joined(&line, row) : nk_buf_text(&line, row->text.data);
         nk_page_buf(&page, 2, row->label, NK_STYLE_STRONG, &line);
         nk_buf_free(&line);

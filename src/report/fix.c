@@ -3,7 +3,6 @@
 #include "report/fix.h"
 #include "report/words.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,18 +17,6 @@ struct store {
 };
 
 // ---- the interpreter
-
-// A path as a shell takes it, the home directory as "~".
-static void shell_word(struct nk_buf *out, const char *path, bool full)
-{
-    struct nk_buf shown = {0};
-    nk_words_redacted(&shown, path, full);
-    for (const char *c = shown.data; c && *c; c++) {
-        if (!isalnum((unsigned char)*c) && !strchr("/._-+~", *c) && !(*c & 0x80)) nk_buf_text(out, "\\");
-        nk_buf_add(out, c, 1);
-    }
-    nk_buf_free(&shown);
-}
 
 // Of ".../PREFIX/lib/python3.11/site-packages/..." the place of "/lib/", or NULL.
 static const char *python_lib(const char *path)
@@ -57,7 +44,7 @@ static void interpreter(struct store *store, struct nk_advice_case *about, struc
         nk_buf_text(&path, zero);
     else if (strstr(nk_words_base(exe), "python"))
         nk_buf_text(&path, exe);
-    if (path.data) shell_word(&store->python, path.data, full);
+    if (path.data) nk_words_shell(&store->python, path.data, full);
     const char *number = lib ? strstr(lib, "/python") + 7 : "";
     size_t size = strspn(number, "0123456789.");
     if (size < sizeof store->python_version && memchr(number, '.', size)) // Debian's python3 folder names no version
@@ -219,7 +206,7 @@ static size_t piece(const char *text, size_t room)
     return at;
 }
 
-static void sentence(struct nk_page *page, const char *label, const char *text)
+void nk_block_sentence(struct nk_page *page, const char *label, const char *text)
 {
     for (struct nk_buf line = {0}; *text; nk_buf_free(&line)) {
         size_t size = piece(text, nk_page_room(page));
@@ -244,17 +231,16 @@ static void command(struct nk_page *page, const char *text)
     }
 }
 
-static void repairs(struct nk_page *page, const struct nk_fix *fix, bool named)
+void nk_block_repairs(struct nk_page *page, const struct nk_advice *advice, const char *name)
 {
-    bool chinese = fix->advice.language == NK_CHINESE;
-    for (size_t i = 0; i < fix->advice.count; i++) {
-        const struct nk_repair *repair = &fix->advice.repair[i];
+    bool chinese = advice->language == NK_CHINESE;
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct nk_repair *repair = &advice->repair[i];
         struct nk_buf line = {0};
-        if (!i && named && fix->name.size)
-            nk_text_add(&line, fix->advice.language, NK_TEXT_FOR, fix->name.data, NULL, NULL, NULL);
+        if (!i && name) nk_text_add(&line, advice->language, NK_TEXT_FOR, name, NULL, NULL, NULL);
         nk_buf_text(&line, repair->text.data ? repair->text.data : "");
-        nk_buf_format(&line, chinese ? "（%s）" : " (%s)", nk_text_raw(fix->advice.language, repair->safe_because));
-        if (line.data) sentence(page, i ? "or" : "fix", line.data);
+        nk_buf_format(&line, chinese ? "（%s）" : " (%s)", nk_text_raw(advice->language, repair->safe_because));
+        if (line.data) nk_block_sentence(page, i ? "or" : "fix", line.data);
         if (repair->command.data) command(page, repair->command.data);
         nk_buf_free(&line);
     }
@@ -269,7 +255,7 @@ void nk_block_fixes(struct nk_page *page, struct nk_run *run, const struct nk_ru
     bool alone = count == 1 && failures == 1 && !asked;
     for (size_t i = 0; i < count; i++) {
         if (!alone) nk_page_gap(page);
-        repairs(page, &fixes[i], !alone);
+        nk_block_repairs(page, &fixes[i].advice, !alone ? fixes[i].name.data : NULL);
     }
     nk_fixes_free(fixes, count);
 }

@@ -22,6 +22,12 @@ static size_t fit(const char *text, size_t room, size_t *skip)
     return at;
 }
 
+size_t nk_page_fit(const char *text, size_t room)
+{
+    size_t skip;
+    return fit(text, room, &skip);
+}
+
 static void broken(struct nk_page *page, const char *text, size_t room, size_t indent)
 {
     for (size_t skip, size; *text; text += size + skip) {

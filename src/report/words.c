@@ -9,6 +9,7 @@
 #include "base/demangle.h"
 #endif
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,17 @@ void nk_words_redacted(struct nk_buf *out, const char *text, bool full)
         nk_buf_add(out, size ? "~" : at, 1);
         if (size) at += size - 1;
     }
+}
+
+void nk_words_shell(struct nk_buf *out, const char *path, bool full)
+{
+    struct nk_buf shown = {0};
+    nk_words_redacted(&shown, path, full);
+    for (const char *c = shown.data; c && *c; c++) {
+        if (!isalnum((unsigned char)*c) && !strchr("/._-+~", *c) && !(*c & 0x80)) nk_buf_text(out, "\\");
+        nk_buf_add(out, c, 1);
+    }
+    nk_buf_free(&shown);
 }
 
 const char *nk_words_base(const char *path)

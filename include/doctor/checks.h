@@ -1,0 +1,19 @@
+// checks.h - what follows from what was looked at: each function adds findings and rows of its area.
+#ifndef NK_DOCTOR_CHECKS_H
+#define NK_DOCTOR_CHECKS_H
+
+#include "doctor/model.h"
+
+void nk_check_framework(struct nk_doctor *doctor);  // CPU builds, frameworks
+void nk_check_companions(struct nk_doctor *doctor); // pairs, requirements, CUDA majors
+void nk_check_runtime(struct nk_doctor *doctor);    // libraries that the loader would take
+void nk_check_coverage(struct nk_doctor *doctor);   // code for the GPUs; recordings
+void nk_check_settings(struct nk_doctor *doctor);   // environment variables
+void nk_check_toolkit(struct nk_doctor *doctor);
+void nk_check_caches(struct nk_doctor *doctor);
+
+// What to do about a package on a GPU: fills the finding's advice.
+void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding,
+                     const struct nk_doctor_library *library);
+
+#endif

@@ -1,0 +1,49 @@
+// advise.c - what to do about a package on a GPU: the same advice as in the report of a failed run.
+#define _GNU_SOURCE
+#include "advice/advice.h"
+#include "advice/parts.h"
+#include "doctor/checks.h"
+#include "image/elf.h"
+
+#include <string.h>
+
+enum { MOST_NAMES = 64, EM_AARCH64 = 183 };
+
+// Names go into commands: what no package is called is not known.
+static const char *plain(const char *name)
+{
+    return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-")] ? "" : name;
+}
+
+void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding,
+                     const struct nk_doctor_library *library)
+{
+    struct nk_advice_case about;
+    const char *others[MOST_NAMES + 1] = {NULL};
+    int sms[NK_DOCTOR_GPUS + 1] = {0};
+    size_t count = 0;
+    const struct nk_doctor_cover *cover = &library->cover[finding->gpu];
+    const struct nk_doctor_box *box = &library->boxes[cover->box];
+    const struct nk_doctor_package *p = library->package, *torch = nk_doctor_package(doctor, "torch");
+    nk_advice_case_init(&about);
+    about.package = p ? plain(p->name) : "";
+    about.version = p ? plain(p->version) : "";
+    about.source = p ? !strcmp(p->installer, "conda") ? "conda" : "pip" : "";
+    about.library = library->path;
+    about.torch = torch ? plain(torch->version) : "";
+    about.python = doctor->python.shown;
+    about.python_version = doctor->python.version;
+    about.user_site = p && p->kind == NK_SITE_USER;
+    if (library->machine == EM_AARCH64) about.machine = "aarch64";
+    for (size_t i = 0; i < doctor->package_count && count < MOST_NAMES; i++)
+        if (doctor->packages[i]->known && !doctor->packages[i]->hidden && !strchr(doctor->packages[i]->name, ' '))
+            others[count++] = doctor->packages[i]->name;
+    for (size_t i = 0; i < doctor->gpu_count; i++) sms[i] = doctor->gpus[i].target.sm;
+    about.others = others;
+    about.sms = sms;
+    about.target = doctor->gpus[finding->gpu].target;
+    about.verdict = cover->verdict;
+    about.images = library->images + box->first;
+    about.image_count = box->count;
+    nk_advise(&about, doctor->language, &finding->advice);
+}

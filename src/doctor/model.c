@@ -1,0 +1,180 @@
+// model.c - memory, rows and findings of a doctor.
+#define _GNU_SOURCE
+#include "doctor/model.h"
+#include "advice/parts.h"
+#include "report/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct nk_doctor_block {
+    struct nk_doctor_block *next;
+    max_align_t bytes[];
+};
+
+void *nk_doctor_alloc(struct nk_doctor *doctor, size_t size)
+{
+    struct nk_doctor_block *block = calloc(1, sizeof *block + size);
+    if (!block) {
+        doctor->failed = true;
+        return NULL;
+    }
+    block->next = doctor->memory;
+    doctor->memory = block;
+    return block->bytes;
+}
+
+const char *nk_doctor_keep(struct nk_doctor *doctor, const char *text, size_t size)
+{
+    char *copy = nk_doctor_alloc(doctor, size + 1);
+    if (copy && size) memcpy(copy, text, size);
+    return copy ? copy : "";
+}
+
+const char *nk_doctor_keep_text(struct nk_doctor *doctor, const char *text)
+{
+    return nk_doctor_keep(doctor, text, strlen(text));
+}
+
+const char *nk_doctor_keep_buf(struct nk_doctor *doctor, struct nk_buf *text)
+{
+    if (text->failed) doctor->failed = true;
+    const char *kept = nk_doctor_keep(doctor, text->data ? text->data : "", text->size);
+    nk_buf_free(text);
+    return kept;
+}
+
+void *nk_doctor_grow(struct nk_doctor *doctor, void *array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room) return array;
+    size_t more = *room ? *room * 2 : 16;
+    void *grown = realloc(array, more * size);
+    if (!grown) {
+        doctor->failed = true;
+        return NULL;
+    }
+    *room = more;
+    return grown;
+}
+
+// ---- rows and findings
+
+struct nk_doctor_row *nk_doctor_row(struct nk_doctor *doctor, const char *area)
+{
+    static struct nk_doctor_row nowhere;
+    for (size_t i = 0; i < doctor->row_count; i++)
+        if (!strcmp(doctor->rows[i].area, area)) return &doctor->rows[i];
+    struct nk_doctor_row *rows =
+        nk_doctor_grow(doctor, doctor->rows, doctor->row_count, &doctor->row_room, sizeof *rows);
+    if (!rows) return &nowhere;
+    doctor->rows = rows;
+    rows[doctor->row_count] = (struct nk_doctor_row){.area = area};
+    return &rows[doctor->row_count++];
+}
+
+struct nk_doctor_finding *nk_doctor_find(struct nk_doctor *doctor, enum nk_finding_name name, const char *first,
+                                         const char *second, const char *third)
+{
+    static struct nk_doctor_finding nowhere; // when memory is short
+    const struct nk_finding_text *text = nk_finding(name);
+    const char *python = doctor->python.shown && *doctor->python.shown ? doctor->python.shown : "python3";
+    const char *command = doctor->asked.command ? doctor->asked.command : "nokernel doctor";
+    const char *const values[] = {first, second, third, python, command};
+    struct nk_doctor_finding **list =
+        nk_doctor_grow(doctor, doctor->findings, doctor->finding_count, &doctor->finding_room, sizeof *list);
+    if (list) doctor->findings = list;
+    struct nk_doctor_finding *f = list ? nk_doctor_alloc(doctor, sizeof *f) : NULL;
+    if (!f) return &nowhere;
+    list[doctor->finding_count++] = f;
+    f->name = name;
+    f->severity = text->severity;
+    f->gpu = -1;
+    f->advice.language = doctor->language;
+    nk_text_fill(&f->sentence, text->sentence[doctor->language], values, 5);
+    nk_text_fill(&f->remedy, text->remedy[doctor->language], values, 5);
+    nk_text_fill(&f->command, text->command, values, 5);
+    nk_text_fill(&f->verify, text->verify, values, 5);
+    return f;
+}
+
+void nk_doctor_see(struct nk_doctor_finding *finding, const char *format, ...)
+{
+    va_list args;
+    if (finding->evidence.size) nk_buf_text(&finding->evidence, "\n");
+    va_start(args, format);
+    nk_buf_vformat(&finding->evidence, format, args);
+    va_end(args);
+}
+
+bool nk_doctor_has(const struct nk_doctor *doctor, enum nk_finding_name name)
+{
+    for (size_t i = 0; i < doctor->finding_count; i++)
+        if (doctor->findings[i]->name == name) return true;
+    return false;
+}
+
+// ---- what others ask for
+
+const char *nk_doctor_shown(struct nk_doctor *doctor, const char *path)
+{
+    struct nk_buf out = {0};
+    nk_words_redacted(&out, path, doctor->asked.full_paths);
+    return nk_doctor_keep_buf(doctor, &out);
+}
+
+struct nk_doctor_package *nk_doctor_package(const struct nk_doctor *doctor, const char *name)
+{
+    for (size_t i = 0; i < doctor->package_count; i++)
+        if (!doctor->packages[i]->hidden && nk_same_package(doctor->packages[i]->name, name))
+            return doctor->packages[i];
+    return NULL;
+}
+
+struct nk_doctor_package *nk_doctor_framework(const struct nk_doctor *doctor)
+{
+    static const char *const frameworks[] = {
+        "torch",        "pytorch",      "tensorflow",      "jax-cuda12-plugin", "jax-cuda13-plugin", "cupy-cuda12x",
+        "cupy-cuda13x", "cupy-cuda11x", "onnxruntime-gpu", "paddlepaddle-gpu",  "ctranslate2"};
+    for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++) {
+        struct nk_doctor_package *package = nk_doctor_package(doctor, frameworks[i]);
+        if (package) return package;
+    }
+    return NULL;
+}
+
+const char *nk_doctor_env(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+static void free_finding(struct nk_doctor_finding *f)
+{
+    nk_buf_free(&f->sentence);
+    nk_buf_free(&f->remedy);
+    nk_buf_free(&f->command);
+    nk_buf_free(&f->verify);
+    nk_buf_free(&f->evidence);
+    nk_advice_free(&f->advice);
+}
+
+void nk_doctor_free(struct nk_doctor *doctor)
+{
+    for (size_t i = 0; i < doctor->finding_count; i++) free_finding(doctor->findings[i]);
+    for (size_t i = 0; i < doctor->row_count; i++) nk_buf_free(&doctor->rows[i].found);
+    for (size_t i = 0; i < doctor->library_count; i++) {
+        free(doctor->libraries[i]->images);
+        free(doctor->libraries[i]->boxes);
+    }
+    free(doctor->packages);
+    free(doctor->libraries);
+    free(doctor->runtimes);
+    free(doctor->rows);
+    free(doctor->findings);
+    free(doctor->python.sites);
+    for (struct nk_doctor_block *block = doctor->memory, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    *doctor = (struct nk_doctor){0};
+}
