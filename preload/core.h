@@ -41,7 +41,7 @@ struct nk_core {
     uint32_t libraries, containers, kernels, failures, stacks, python_stacks; // ids given out
     struct nk_table library_ids;                                              // hash of the path -> id
     struct nk_table unowned;   // id -> path, of libraries whose package is not recorded yet
-    struct nk_table with_code; // ids of libraries whose device code was loaded
+    struct nk_table with_code; // ids of libraries whose device code was loaded, or that loaded some from memory
     struct nk_table failures_by_key;
     bool scanned;      // the process's libraries were looked through
     bool wants_stacks; // libunwind is still to be opened, outside the lock

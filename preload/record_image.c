@@ -110,7 +110,8 @@ static void add_container(struct nk_container *container, const struct nk_conten
     };
     if (container->file) record.library = nk_core_library(container->file);
     _Static_assert(sizeof(struct nk_rec_image) == sizeof(struct nk_image), "the same fields, to the bit");
-    if (record.library) nk_table_put(&nk_core.with_code, record.library, &nk_core);
+    uint32_t owner = record.library ? record.library : record.loader; // of code in memory: who brought it
+    if (owner) nk_table_put(&nk_core.with_code, owner, &nk_core);
     container->id = record.id;
     nk_writer_add(&nk_core.writer, NK_REC_CONTAINER, &record, sizeof record, container->images,
                   container->n_images * sizeof *container->images);

@@ -18,16 +18,17 @@ struct nk_advice_case {
     const char *package, *version, *source; // as packages/package.h says; "" when unknown
     const char *library;                    // its path; "" for code in memory
     const char *loader_package;             // of the library that loaded code from memory
-    const char *torch;                      // version of the torch of the process, "" when there is none
-    const char *python;                     // command of the interpreter, as it is to be shown: "~/v/bin/python"; ""
-    const char *python_version;             // "3.11" or ""
-    const char *machine;                    // "x86_64", "aarch64"
-    bool user_site;                         // installed with pip --user
-    bool in_memory;                         // no file holds it: compiled or unpacked while the program ran
-    const char *const *others;              // packages of the process that may have to move along; NULL at the end
-    const int *sms;                         // all GPUs of the process (120), 0 at the end; may be NULL
-    struct nk_target target;                // the GPU that it does not run on; driver 0: unknown
-    int result;                             // what the driver returned, 0 unknown
+    const char *loader_version;
+    const char *torch;          // version of the torch of the process, "" when there is none
+    const char *python;         // command of the interpreter, as it is to be shown: "~/v/bin/python"; ""
+    const char *python_version; // "3.11" or ""
+    const char *machine;        // "x86_64", "aarch64"
+    bool user_site;             // installed with pip --user
+    bool in_memory;             // no file holds it: compiled or unpacked while the program ran
+    const char *const *others;  // packages of the process that may have to move along; NULL at the end
+    const int *sms;             // all GPUs of the process (120), 0 at the end; may be NULL
+    struct nk_target target;    // the GPU that it does not run on; driver 0: unknown
+    int result;                 // what the driver returned, 0 unknown
     struct nk_verdict verdict;
     const struct nk_image *images; // what there is
     size_t image_count;

@@ -14,8 +14,9 @@ struct nk_fix {
     struct nk_advice advice;
 };
 enum { NK_FIXES_MOST = 8 };
-// Each package that failed once a GPU, in the order of the failures; with `asked` (--gpu) what would be missing there.
-// Without repairs a package is left out. Returns how many; give them back with nk_fixes_free.
+// Each package that failed, or launched what has no body, once a GPU, in the order of the failures; with `asked`
+// (--gpu) what would be missing there. Without repairs a package is left out. Returns how many; give them back with
+// nk_fixes_free.
 size_t nk_fixes(struct nk_run *run, const struct nk_run_gpu *asked, bool full_paths, struct nk_fix out[NK_FIXES_MOST]);
 void nk_fixes_free(struct nk_fix *fixes, size_t count);
 

@@ -14,6 +14,7 @@ void nk_advice_case_init(struct nk_advice_case *about)
                                      .source = "",
                                      .library = "",
                                      .loader_package = "",
+                                     .loader_version = "",
                                      .torch = "",
                                      .python = "",
                                      .python_version = "",
@@ -80,6 +81,15 @@ static void jit_library(struct nk_advice *out)
 
 // ---- code that was made while the program ran
 
+// A release of the package that loaded it whose own code runs there: TensorFlow unpacks kernels that it brings.
+static bool loader_release(const struct nk_advice_case *about, struct nk_advice *out)
+{
+    struct nk_advice_case loader = *about;
+    loader.package = about->loader_package;
+    loader.version = about->loader_version;
+    return *loader.package && nk_advise_package(&loader, out);
+}
+
 static void runtime_compiler(const struct nk_advice_case *about, struct nk_advice *out)
 {
     char sm[NK_NAME_TEXT], isa[NK_NAME_TEXT];
@@ -89,6 +99,8 @@ static void runtime_compiler(const struct nk_advice_case *about, struct nk_advic
     const char *first = row ? nk_known(&nk_known_sm_toolkit, row, NK_SM_FIRST) : "";
     bool older = about->image_count == 1 && about->images->arch < about->target.sm;
     nk_name_sm(sm, about->target.sm);
+    bool ptx = about->image_count == 1 && about->images->kind == NK_KIND_PTX;
+    if (ptx && loader_release(about, out)) return;
     if (!older || !nk_name_toolkit(&toolkit, out->language, about->target.sm)) {
         nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "", NK_TEXT_RUNTIME_WRONG, sm, NULL, NULL, NULL);
     } else if (!strncmp(about->loader_package, "cupy", 4) && nk_version_cuda(first) < 13000) {
@@ -112,6 +124,22 @@ static void runtime_compiler(const struct nk_advice_case *about, struct nk_advic
 
 // ---- code that lies in a file
 
+// Where what there is is for newer GPUs only, a GPU may be easier to change than a program.
+static void older_gpu(const struct nk_advice_case *about, struct nk_advice *out)
+{
+    size_t newer = 0;
+    for (size_t i = 0; i < about->image_count; i++) newer += about->images[i].arch > about->target.sm;
+    if (newer && newer == about->image_count && *about->package)
+        nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "", NK_TEXT_OTHER_GPU, NULL, NULL, NULL, NULL);
+}
+
+static void hollow(const struct nk_advice_case *about, struct nk_advice *out)
+{
+    char sm[NK_NAME_TEXT];
+    nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "hao-ai-lab/FastVideo#1507", NK_TEXT_HOLLOW,
+                  nk_name_sm(sm, about->target.sm), NULL, NULL, NULL);
+}
+
 static void other_back_end(const struct nk_advice_case *about, struct nk_advice *out)
 {
     char sm[NK_NAME_TEXT];
@@ -127,6 +155,7 @@ static void another_build(const struct nk_advice_case *about, struct nk_advice *
     }
     if (nk_same_package(about->package, "torch")) {
         nk_advise_torch(about, out);
+        older_gpu(about, out);
         return;
     }
     nk_advise_package(about, out);
@@ -135,11 +164,15 @@ static void another_build(const struct nk_advice_case *about, struct nk_advice *
         nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "", NK_TEXT_ONE_ARCH, about->package, nk_name_sm(sm, about->target.sm),
                       NULL, NULL);
     nk_advise_build(about, out);
+    older_gpu(about, out);
 }
 
 static void by_reason(const struct nk_advice_case *about, struct nk_advice *out)
 {
     switch (about->verdict.reason) {
+    case NK_REASON_HOLLOW:
+        hollow(about, out);
+        break;
     case NK_REASON_JIT_DISABLED:
         unset(out, NK_TEXT_UNSET_DISABLE, "unset CUDA_DISABLE_PTX_JIT");
         break;

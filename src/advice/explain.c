@@ -188,7 +188,7 @@ static bool known_arch(const char *text, struct nk_arch *arch)
 }
 
 // "sm_121a" in "ptxas fatal: Value 'sm_121a' is not defined".
-static bool arch_within(const char *word, struct nk_arch *arch)
+bool nk_explain_arch_within(const char *word, struct nk_arch *arch)
 {
     static const char *const starts[] = {"sm_", "compute_"};
     for (size_t i = 0; i < 2; i++)
@@ -230,8 +230,14 @@ bool nk_explain(const char *word, struct nk_explained *out)
     }
     if (by_reason(out, word) || by_finding(out, word)) return true;
     if (!known_arch(word, &arch)) {
+        int code = 0;
+        if (nk_explain_message(out, word, &code) && !code) return true;
+        if (code) {
+            explain_result(out, code, nk_result_find(code));
+            return true;
+        }
         if (by_message(out, word)) return true;
-        if (!by_gpu(word, &arch) && !arch_within(word, &arch)) return false;
+        if (!by_gpu(word, &arch) && !nk_explain_arch_within(word, &arch)) return false;
     }
     nk_explain_arch(out, &arch);
     drop_empty(out);

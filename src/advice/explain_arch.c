@@ -84,26 +84,33 @@ static int cuda_for_isa(const char *isa)
     return row ? nk_version_cuda(nk_known(&nk_known_cuda_versions, row, NK_CUDA_CUDA)) : 0;
 }
 
-static void toolkits(struct nk_explained *out, const struct nk_arch *arch)
+static int since_of(int row, char suffix)
+{
+    return suffix ? cuda_for_isa(nk_known(&nk_known_sm_toolkit, row, suffix == 'a' ? NK_SM_A : NK_SM_F)) : 0;
+}
+
+bool nk_explain_toolkits(struct nk_buf *out, const struct nk_arch *arch)
 {
     char name[NK_NAME_TEXT], cuda[NK_NAME_TEXT];
     int row = nk_known_row(&nk_known_sm_toolkit, NK_SM_SM, nk_name_sm(name, arch->sm) + 3);
+    int since = since_of(row, arch->suffix);
+    if (!row || (arch->suffix && !since)) return false;
+    if (!since || *nk_known(&nk_known_sm_toolkit, row, NK_SM_LAST)) return nk_name_toolkit(out, NK_ENGLISH, arch->sm);
+    nk_text_add(out, NK_ENGLISH, NK_TEXT_TOOLKIT_FROM, nk_name_cuda(cuda, since), NULL, NULL, NULL);
+    return true;
+}
+
+static void toolkits(struct nk_explained *out, const struct nk_arch *arch)
+{
+    char name[NK_NAME_TEXT], suffix[2] = {arch->suffix, 0};
+    int row = nk_known_row(&nk_known_sm_toolkit, NK_SM_SM, nk_name_sm(name, arch->sm) + 3);
     if (!row) return;
     struct nk_buf *made = nk_explain_row(out, "made_by", "made by", false);
-    int since = 0;
-    if (arch->suffix)
-        since = cuda_for_isa(nk_known(&nk_known_sm_toolkit, row, arch->suffix == 'a' ? NK_SM_A : NK_SM_F));
-    if (arch->suffix && !since)
-        nk_buf_text(made, "no toolkit that is known: there is no such variant of this architecture");
-    else if (since && !*nk_known(&nk_known_sm_toolkit, row, NK_SM_LAST))
-        nk_text_add(made, NK_ENGLISH, NK_TEXT_TOOLKIT_FROM, nk_name_cuda(cuda, since), NULL, NULL, NULL);
-    else
-        nk_name_toolkit(made, NK_ENGLISH, arch->sm);
-    if (!arch->suffix || since) {
-        char suffix[2] = {arch->suffix, 0};
+    if (nk_explain_toolkits(made, arch))
         nk_buf_format(nk_explain_row(out, "nvcc", "nvcc", false), "-gencode arch=compute_%d%s,code=%s_%d%s", arch->sm,
                       suffix, arch->virtual ? "compute" : "sm", arch->sm, suffix);
-    }
+    else
+        nk_buf_text(made, "no toolkit that is known: there is no such variant of this architecture");
     nk_buf_text(nk_explain_row(out, "note", "note", false), nk_known(&nk_known_sm_toolkit, row, NK_SM_NOTE));
 }
 

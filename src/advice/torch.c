@@ -6,6 +6,7 @@
 #include "advice/parts.h"
 #include "verdict/arch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -300,6 +301,16 @@ static void none(struct choice *c, struct nk_advice *out, const char *sm)
     nk_advise_build(c->about, out);
 }
 
+// "2.7.0.dev20250310+cu124": what was built before an architecture came does not get it by waiting.
+static void say_nightly(const struct choice *c, struct nk_advice *out)
+{
+    const char *at = strstr(c->about->version, ".dev");
+    char day[16];
+    if (!at || strspn(at + 4, "0123456789") != 8 || !out->count) return;
+    snprintf(day, sizeof day, "%.4s-%.2s-%.2s", at + 4, at + 8, at + 10);
+    nk_repair_say(out, &out->repair[0], NK_TEXT_TORCH_NIGHTLY, day);
+}
+
 void nk_advise_torch(const struct nk_advice_case *about, struct nk_advice *out)
 {
     char sm[NK_NAME_TEXT];
@@ -323,4 +334,5 @@ void nk_advise_torch(const struct nk_advice_case *about, struct nk_advice *out)
     if (most && (!reached || nk_version_compare(most->torch, reached->torch) > 0))
         exactly(&c, out, most,
                 nk_version_compare(most->torch, c.installed) < 0 ? NK_TEXT_TORCH_LAST : NK_TEXT_TORCH_EXACT, sm);
+    say_nightly(&c, out);
 }

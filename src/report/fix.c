@@ -87,6 +87,7 @@ static void describe(struct store *store, struct nk_advice_case *about, struct n
     } else if (!*c->file) {
         about->in_memory = true;
         about->loader_package = c->loader ? plain(c->loader->package) : "";
+        about->loader_version = c->loader ? plain(c->loader->version) : "";
         about->library = c->loader ? c->loader->path : "";
     }
     about->target = nk_run_target(run, gpu);
@@ -146,15 +147,17 @@ size_t nk_fixes(struct nk_run *run, const struct nk_run_gpu *asked, bool full, s
     struct found found = {0};
     for (size_t i = 0; !asked && i < run->failure_count; i++) {
         const struct nk_run_failure *f = &run->failures[i];
-        if (f->class == NK_CLASS_MISSING && !f->contradiction)
+        if ((f->class == NK_CLASS_MISSING || f->barren) && !f->contradiction)
             add(&found, out, run, f->container, f->gpu, NULL, f->verdict, f->r.result, full);
     }
-    for (size_t i = 0; asked && i < run->kernel_count; i++) {
+    // What ran without a body, and with `asked` what would not run.
+    for (size_t i = 0; i < run->kernel_count; i++) {
         const struct nk_run_kernel *k = &run->kernels[i];
+        const struct nk_run_gpu *gpu = asked ? asked : k->gpu;
         struct nk_verdict verdict = {0};
-        if (k->launches || k->failed) verdict = nk_sums_kernel(run, k, asked);
-        if (verdict.runs == NK_RUNS_NONE)
-            add(&found, out, run, k->container, asked, asked, verdict, verdict.expected, full);
+        if (k->launches || k->failed) verdict = nk_sums_kernel(run, k, gpu);
+        if (verdict.runs == NK_RUNS_HOLLOW || (asked && verdict.runs == NK_RUNS_NONE))
+            add(&found, out, run, k->container, gpu, asked, verdict, verdict.expected, full);
     }
     return found.count;
 }

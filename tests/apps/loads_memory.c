@@ -18,7 +18,7 @@ int run_memory(const char *path, const char *kernel)
     void *memory = memcpy(malloc(1 << 20), whole_file(path), 1 << 20);
     int code = report("load", cuModuleLoadData(&module, memory));
     free(memset(memory, 0, 1 << 20));
-    if (!code && !report(kernel, cuModuleGetFunction(&function, module, kernel))) launch(function, stream);
+    if (!code && !(code = report(kernel, cuModuleGetFunction(&function, module, kernel)))) launch(function, stream);
     return code;
 }
 #else

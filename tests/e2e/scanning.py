@@ -13,6 +13,7 @@ SCHEMA = ROOT / "include" / "report" / "schema" / "nokernel-scan-1.json"
 # Forty stores, so that the body is more than four times as large as an empty one on every architecture.
 STORES = "".join(f"    st.global.f32 [%rd2+{4 * i}], %f1;\n" for i in range(40))
 LONG = images.KERNEL.replace("    st.global.f32 [%rd2], %f1;\n", STORES)
+LONGER = images.KERNEL.replace("    st.global.f32 [%rd2], %f1;\n", STORES * 8)
 EMPTY = ".visible .entry {name}(.param .u64 data)\n{{\n    ret;\n}}\n"
 
 
@@ -78,8 +79,8 @@ def shared(store, **sections):
 
 
 def cubin(store, arch, **kernels):
-    """A cubin with kernels by name: long, empty."""
-    bodies = {"long": LONG, "empty": EMPTY}
+    """A cubin with kernels by name: long, longer, empty."""
+    bodies = {"long": LONG, "longer": LONGER, "empty": EMPTY}
     word = arch
     text = f".version {images.isa_of(word)}\n.target sm_{arch}\n.address_size 64\n"
     text += "".join(bodies[body].format(name=name) for name, body in kernels.items())

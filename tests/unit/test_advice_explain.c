@@ -111,11 +111,62 @@ static void a_gpu_is_known_by_name(void **state)
     tells("NVIDIA GB10 (DGX Spark)", "sm_121:");
 }
 
-static void a_compilers_message_is_about_its_architecture(void **state)
+static void a_compilers_message_names_the_toolkits_that_know_its_architecture(void **state)
 {
     (void)state;
-    tells("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "sm_121a: machine code for exactly");
-    tells("NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch", "sm_120:");
+    tells("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "ptxas does not know sm_121a");
+    tells("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "CUDA 12.9 or newer");
+    tells("ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'", "CUDA 9.0 to 12.9");
+    tells("ptxas fatal   : Value 'sm_90a' is not defined for option 'gpu-name'", "CUDA 12.0 or newer"); // not 11.8
+    tells("nvcc fatal   : Unsupported gpu architecture 'compute_120'", "CUDA 12.8 or newer");
+    tells("a text about sm_120 that nobody has written yet", "sm_120: compute capability 12.0");
+}
+
+// Every row is found by its own words, between others and in other letters, and no placeholder stays.
+static void every_message_of_the_table_is_known_and_filled_in(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_messages.rows; row++) {
+        char message[256] = "RuntimeError: ", title[256];
+        for (const char *at = nk_known(&nk_known_messages, row, NK_MESSAGE_TEXT); *at; at++)
+            snprintf(message + strlen(message), sizeof message - strlen(message), *at == '*' ? "8.1; " : "%c", *at);
+        strcat(message, " 8.0 on a GPU with compute capability 8.6");
+        const char *code = nk_known(&nk_known_messages, row, NK_MESSAGE_CODE);
+        const struct nk_result *result = *code ? nk_result_find(atoi(code)) : NULL;
+        if (*code && !result) fail_msg("row %d: result %s", row, code);
+        snprintf(title, sizeof title, "%s %s", code, result ? result->runtime_name : "");
+        if (*code)
+            tells(message, title);
+        else
+            tells(message, "does_not_mean: ");
+        if (strpbrk(explain(message), "{}")) fail_msg("%s\n%s", message, explain(message));
+    }
+}
+
+static void an_architecture_is_read_in_all_the_ways_that_messages_write_it(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {
+        "sm_86", "CC 8.6", "SM 86", "SM86", "compute capability 8.6", "compute capability 86", "cuda capability 8.6"};
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        char message[128];
+        snprintf(message, sizeof message, "%s: Unsupported gpu architecture", ways[i]);
+        tells(message, "nvcc does not know sm_86");
+    }
+    tells("no device code compatible with CUDA arch 520: has no device code compatible with cuda arch 520",
+          "for sm_52");
+}
+
+static void the_linkers_message_says_which_driver_reads_such_ptx(void **state)
+{
+    (void)state;
+    const char *message =
+        "ptxas application ptx input, line 9; fatal : Unsupported .version 8.1; current version is '8.0'";
+    tells(message, "a driver for CUDA 12.1 (530 or newer)");
+    tells(message, "no newer than CUDA 12.0");
+    message = "Unsupported .version 8.7; current version is '8.5'"; // two toolkits write 8.5
+    tells(message, "CUDA 12.8 (570 or newer)");
+    tells(message, "no newer than CUDA 12.6");
 }
 
 static void every_reason_is_known_by_its_key(void **state)
@@ -160,7 +211,10 @@ int main(void)
         T(an_architecture_says_what_runs_where),
         T(suffixes_and_ptx_are_told_apart),
         T(a_gpu_is_known_by_name),
-        T(a_compilers_message_is_about_its_architecture),
+        T(a_compilers_message_names_the_toolkits_that_know_its_architecture),
+        T(every_message_of_the_table_is_known_and_filled_in),
+        T(an_architecture_is_read_in_all_the_ways_that_messages_write_it),
+        T(the_linkers_message_says_which_driver_reads_such_ptx),
         T(every_reason_is_known_by_its_key),
         T(what_is_nothing_is_not_explained),
         T(the_words_for_suggestions_are_known_words),
