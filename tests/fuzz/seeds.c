@@ -75,6 +75,12 @@ static struct nk_buf library(void)
     return buf;
 }
 
+// As compilers lay it out: see src/scan/ptx_names.c.
+static const char compiled[] =
+    PTX_HEAD("8.7", "sm_90") "\n\t// .globl\tfirst\n.visible .entry first(\n\t.param .u64 first_param_0\n"
+                             ")\n{\n\t.reg .b32 %r<2>;\n\n\tret;\n\n}\n\t// .globl\tsecond\n"
+                             ".visible .entry second()\n{\n\tret;\n\n}\n.func device()\n{\n\tret;\n}\n";
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -90,6 +96,8 @@ int main(int argc, char **argv)
     write_seed("library", &file);
     nk_buf_text(&buf, ptx);
     write_seed("ptx", &buf);
+    nk_buf_text(&buf, compiled);
+    write_seed("compiled", &buf);
     nk_buf_free(&buf);
     nk_buf_free(&file);
     static const char *const names[] = {"stored", "lz4", "zstd"};
