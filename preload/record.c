@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -136,6 +137,7 @@ static void add_process(void)
         .sync = nk_core_text(nk_core.settings.sync),
         .parent = nk_core_text(nk_core.parent),
     };
+    if (getrandom(&process.random, sizeof process.random, GRND_NONBLOCK) < 0) process.random = 0;
     process.argc = arguments(ids, ROOM);
     process.envc = variables(ids + process.argc, ROOM);
     nk_writer_add(&nk_core.writer, NK_REC_PROCESS, &process, sizeof process, ids,

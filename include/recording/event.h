@@ -66,6 +66,7 @@ struct nk_rec_process {
     uint32_t sync;   // the setting in force, as text ("launch", "off")
     uint32_t parent; // path of the recording of the process that forked this one
     uint32_t argc, envc;
+    uint64_t random; // tells recordings apart wherever they are read; 0 in those of older libraries
 };
 
 // Written when libcuda is first seen; `cuda` is 0 until it could be asked (the last DRIVER record counts).

@@ -130,6 +130,8 @@ struct nk_run {
 // 0, or -1 with a sentence that names the path: it cannot be read, or is no recording. Free it in both cases.
 int nk_run_open(struct nk_run *run, const char *path, struct nk_err *err);
 void nk_run_free(struct nk_run *run);
+// Tells recordings apart: the same for every copy of a file, and for the file of a process that still runs.
+uint64_t nk_run_identity(const struct nk_run *run);
 // An interned text; "" for 0 and for an unknown id. Never NULL.
 const char *nk_run_text(struct nk_run *run, uint32_t id);
 // `size` zeroed bytes that live as long as the run, or NULL.

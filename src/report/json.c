@@ -69,8 +69,10 @@ static void add_kernel(const struct nk_json_at *at, const struct nk_run_kernel *
     json_object_set_new(object, "failed", nk_json_number(kernel->failed));
     json_object_set_new(object, "gpu", nk_json_ordinal(gpu));
     nk_json_add_verdict(at, object, kernel->container, kernel->holds, gpu, nk_sums_kernel(at->run, kernel, gpu));
+    bool against = !at->asked && nk_sums_runs_against_rules(at->run, kernel);
+    json_object_set_new(object, "contradiction", json_boolean(against));
     json_array_append_new(at->doc->kernels, object);
-    if (!at->asked && nk_sums_runs_against_rules(at->run, kernel))
+    if (against)
         json_array_append_new(at->doc->contradictions,
                               json_pack("{s:I, s:o, s:o, s:s, s:s, s:s}", "recording", at->index, "kernel",
                                         nk_json_or_null(name), "gpu", nk_json_ordinal(kernel->gpu), "driver", "ran",

@@ -86,6 +86,7 @@ void nk_json_add_failure(const struct nk_json_at *at, const struct nk_run_failur
                         json_integer(f->kernel || !f->container ? 0 : f->container->names_total));
     json_object_set_new(object, "native_stack", native_stack(at, f->stack));
     json_object_set_new(object, "python_stack", python_stack(at, f->python));
+    json_object_set_new(object, "contradiction", json_boolean(f->contradiction));
     json_array_append_new(at->doc->failures, object);
     if (f->contradiction)
         json_array_append_new(at->doc->contradictions,

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "report/json_parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,8 +56,9 @@ void nk_json_add_recording(const struct nk_json_at *at, const struct nk_sums *su
         at->doc->failed = failed;
     }
     json_array_append_new(at->doc->recordings,
-                          json_pack("{s:o, s:o, s:o, s:o, s:b, s:I}", "path", nk_json_path(at, run->path),
-                                    "recorded_by", nk_json_id(at, run->process.tool), "process", own, "driver", driver,
-                                    "complete", run->has_exit && !run->reader.cut, "damaged_records",
-                                    (json_int_t)run->reader.skipped));
+                          json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:I}", "id",
+                                    json_sprintf("%016" PRIx64, nk_run_identity(run)), "path",
+                                    nk_json_path(at, run->path), "recorded_by", nk_json_id(at, run->process.tool),
+                                    "process", own, "driver", driver, "complete", run->has_exit && !run->reader.cut,
+                                    "damaged_records", (json_int_t)run->reader.skipped));
 }

@@ -1,6 +1,7 @@
 // model.c - reads a recording into the arrays of a run. Two walks: the first counts, so that arrays never move.
 #define _GNU_SOURCE
 #include "report/model.h"
+#include "base/table.h"
 #include "driver/results.h"
 
 #include <stdlib.h>
@@ -52,6 +53,16 @@ const char *nk_run_text(struct nk_run *run, uint32_t id)
     const char **slot = &run->texts[id];
     if (!*slot) *slot = copy(run, nk_reader_text(&run->reader, id));
     return *slot;
+}
+
+uint64_t nk_run_identity(const struct nk_run *run)
+{
+    const struct nk_rec_process *p = &run->process;
+    uint64_t moment[2] = {p->started, p->pid};
+    if (p->random) return p->random;
+    // No process in it, or not even when it began: then only the bytes tell.
+    return p->started ? nk_hash_bytes(moment, sizeof moment)
+                      : nk_hash_bytes(run->file.bytes.data, run->file.bytes.size);
 }
 
 struct nk_run_gpu *nk_run_gpu(struct nk_run *run, uint32_t ordinal)

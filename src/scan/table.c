@@ -1,9 +1,9 @@
 // table.c - a scan as Markdown and as CSV: one row a library and GPU.
 #include "scan/text.h"
+#include "base/cells.h"
 #include "scan/words.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 struct cell_row {
     const struct nk_scan_item *item;
@@ -37,10 +37,7 @@ static void each_row(struct nk_buf *out, const struct nk_scan *scan, const struc
 static void cell(struct nk_buf *out, struct nk_buf *text)
 {
     nk_buf_text(out, " ");
-    for (const char *c = text->data ? text->data : ""; *c; c++) {
-        if (strchr("|\\`*_<>[]", *c)) nk_buf_text(out, "\\");
-        nk_buf_add(out, c, 1);
-    }
+    nk_cell_markdown(out, text->data ? text->data : "");
     nk_buf_text(out, " |");
     nk_buf_free(text);
 }
@@ -92,14 +89,8 @@ void nk_scan_write_markdown(struct nk_buf *out, const struct nk_scan *scan, cons
 
 static void field(struct nk_buf *out, struct nk_buf *text, const char *end)
 {
-    const char *data = text->data ? text->data : "";
-    bool quoted = strpbrk(data, ",\"\r\n") != NULL;
-    if (quoted) nk_buf_text(out, "\"");
-    for (const char *c = data; *c; c++) {
-        if (*c == '"') nk_buf_text(out, "\"");
-        nk_buf_add(out, c, 1);
-    }
-    nk_buf_format(out, "%s%s", quoted ? "\"" : "", end);
+    nk_cell_csv(out, text->data ? text->data : "");
+    nk_buf_text(out, end);
     nk_buf_free(text);
 }
 

@@ -1,0 +1,12 @@
+// cells.h - texts in tables of other formats.
+#ifndef NK_BASE_CELLS_H
+#define NK_BASE_CELLS_H
+
+#include "base/buf.h"
+
+// A field of CSV (RFC 4180): in quotes where it has to be.
+void nk_cell_csv(struct nk_buf *out, const char *text);
+// Words of Markdown that stay in their cell and are no markup.
+void nk_cell_markdown(struct nk_buf *out, const char *text);
+
+#endif
