@@ -86,7 +86,7 @@ include tests/sim/sim.mk
 
 # ---- tests
 TORCH_TESTS = tests/e2e/test_torch*.py
-APP_TESTS = tests/e2e/test_apps*.py
+APP_TESTS = tests/e2e/test_app*.py
 WHEEL_TESTS = tests/wheels/test_*.py
 E2E_TESTS = $(filter-out $(wildcard $(TORCH_TESTS) $(APP_TESTS)),$(wildcard tests/e2e/test_*.py)) \
             $(wildcard tests/sim/selftest/test_*.py)
@@ -129,7 +129,7 @@ check-sanitized: all sim
 
 # Real applications: about 3.7 GB of downloads. (3: a set has no wheel for this Python, which was said.)
 check-apps:
-	$Qscripts/setup check && { scripts/get-apps || [ $$? = 3 ]; }
+	$Qscripts/setup apps && { scripts/get-apps || [ $$? = 3 ]; }
 	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim
 	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(APP_TESTS)
 

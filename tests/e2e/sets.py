@@ -20,6 +20,7 @@ ON = {
     "bitsandbytes": ["torch-cuda13"],
     "diffusers": ["torch-cuda13"],
     "cusparse": ["torch-cuda13"],
+    "triton": ["torch-cuda13"],
     "cudnn": ["diffusers", "torch-cuda13"],  # cuDNN opens the real cuBLAS
 }
 

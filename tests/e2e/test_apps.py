@@ -3,13 +3,13 @@
 `make check-apps`. What an application says and how it ends is compared with a run without the library. Some of them write
 the time and their process number to stderr, so there only what the library adds is looked for."""
 
-import os
 import signal
 from dataclasses import dataclass
 
 import claims
 import conftest
 import pytest
+import real
 import sets
 from fixtures import images
 
@@ -81,24 +81,6 @@ PLACES = [
 ]
 
 
-def report_text(out, recording):
-    """What `nokernel report` prints of a recording, with the home folder that the program had."""
-    return conftest.command("report", recording, env={**os.environ, "HOME": str(out.folder.parent)}).stdout
-
-
-def shown(out):
-    """The report, which the library wrote to stderr when the program ended."""
-    text = report_text(out, out.recordings[0])
-    assert text and text in out.stderr, f"the report is not on stderr:\n{out.stderr}\n--- it is\n{text}"
-    return text
-
-
-def healthy(out):
-    assert out.code == 0, out.stderr
-    assert out.report["failures"] == [] and out.report["summary"]["healthy"], out.report["summary"]
-    assert len(shown(out).splitlines()) == 1, shown(out)
-
-
 def blamed(out, app, named=None):
     """The report's one failing subject is that library of that package, and the need is said."""
     failures = out.report["failures"]
@@ -111,7 +93,7 @@ def blamed(out, app, named=None):
     names = [f["kernel"] for f in failures if f["kernel"]]
     candidates = [c for f in failures for c in f["candidates"]]
     assert any(app.kernel in name for name in names + ([] if named else candidates)), (names, candidates[:5])
-    text = shown(out) if app.speaks else report_text(out, out.recordings[0])
+    text = real.shown(out) if app.speaks else real.report_text(out, out.recordings[0])
     for part in (app.library, f"{app.package} {app.version}", app.has):
         assert part in text, f"{part} is not in\n{text}"
     assert not out.report["summary"]["healthy"]
@@ -119,7 +101,7 @@ def blamed(out, app, named=None):
 
 @pytest.mark.parametrize("name", APPS)
 def test_on_a_gpu_with_images_the_application_is_healthy_and_the_report_is_one_line(run, name):
-    healthy(APPS[name].run(run, APPS[name].good))
+    real.healthy(APPS[name].run(run, APPS[name].good))
 
 
 @pytest.mark.parametrize("name", APPS)
@@ -280,7 +262,7 @@ def test_forked_workers_that_feed_the_gpu_make_no_recordings(run, sm):
     out = run(sets.python(name), sets.APPS / "torch_loader.py", sm=sm, env=sets.environment(name), exit_report=False)
     assert len(out.recordings) == 1
     if sm == 80:
-        healthy(out)
+        real.healthy(out)
     else:
         torch_blamed(out, name, sm)
 
@@ -296,12 +278,12 @@ def test_when_pytorch_finds_no_engine_the_kernels_that_cudnn_lacks_are_named(run
     assert {claims.base(f["library"]) for f in out.report["failures"]} == {"libcudnn_engines_precompiled.so.9"}
     assert any("implicit_convolve" in f["kernel"] for f in out.report["failures"])
     assert all("sm_70" in f["needs"] for f in out.report["failures"])
-    assert "nvidia-cudnn-cu13 9.26.0.51" in shown(out)
+    assert "nvidia-cudnn-cu13 9.26.0.51" in real.shown(out)
 
 
 def test_a_convolution_on_a_supported_gpu_raises_no_alarm(run):
     script = sets.APPS / "torch_convolution.py"
-    healthy(run(sets.python("cudnn"), script, sm=80, env=sets.environment("cudnn"), exit_report=False))
+    real.healthy(run(sets.python("cudnn"), script, sm=80, env=sets.environment("cudnn"), exit_report=False))
 
 
 def test_when_cusparse_cannot_start_the_kernel_that_it_asked_for_is_named(run):
@@ -311,13 +293,13 @@ def test_when_cusparse_cannot_start_the_kernel_that_it_asked_for_is_named(run):
     assert out.report["failures"] == []  # it was a query, not a launch
     (probe,) = out.report["probes"]
     assert (probe["package"], probe["code"]) == ("nvidia-cusparse", 209) and "empty_kernel" in probe["kernel"]
-    text = shown(out)
+    text = real.shown(out)
     assert "empty_kernel" in text and "nvidia-cusparse 12.7.10.12" in text and "needs sm_70" in text
 
 
 def test_a_sparse_product_on_a_supported_gpu_raises_no_alarm(run):
     script = sets.APPS / "torch_sparse.py"
-    healthy(run(sets.python("cusparse"), script, sm=80, env=sets.environment("cusparse"), exit_report=False))
+    real.healthy(run(sets.python("cusparse"), script, sm=80, env=sets.environment("cusparse"), exit_report=False))
 
 
 def nonzero(run):
