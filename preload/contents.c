@@ -52,7 +52,7 @@ static int take(const void *address, uint64_t size, struct nk_contents *out)
         out->bytes = nk_bytes(address, (size_t)size);
         return 0;
     }
-    if (size > MAX_COPY || !(out->owned = malloc((size_t)size + 1))) return -1;
+    if (size > MAX_COPY || !(out->owned = nk_got(malloc((size_t)size + 1)))) return -1;
     if (nk_memory_read(address, out->owned, (size_t)size) != size) {
         free(out->owned);
         out->owned = NULL;

@@ -43,8 +43,9 @@ struct nk_core {
     struct nk_table unowned;   // id -> path, of libraries whose package is not recorded yet
     struct nk_table with_code; // ids of libraries whose device code was loaded, or that loaded some from memory
     struct nk_table failures_by_key;
-    bool scanned;      // the process's libraries were looked through
-    bool wants_stacks; // libunwind is still to be opened, outside the lock
+    uint64_t unrecorded; // failed calls after the file was lost
+    bool scanned;        // the process's libraries were looked through
+    bool wants_stacks;   // libunwind is still to be opened, outside the lock
 };
 extern struct nk_core nk_core;
 

@@ -22,7 +22,7 @@
 static void add_holds(struct nk_kernel *kernel, const struct nk_container *container, struct nk_bytes bytes)
 {
     struct nk_rec_holds record = {.kernel = kernel->id, .n = (uint32_t)container->n_images};
-    unsigned char *holds = container->n_images ? malloc(container->n_images) : NULL;
+    unsigned char *holds = container->n_images ? nk_got(malloc(container->n_images)) : NULL;
     if (!holds) return;
     nk_container_holds(bytes, kernel->name, holds, container->n_images, NULL); // what it cannot tell is UNKNOWN
     nk_writer_add(&nk_core.writer, NK_REC_HOLDS, &record, sizeof record, holds, container->n_images);
@@ -177,7 +177,7 @@ static void add_patterns(const char *path, const struct library_scan *scan)
 static void scan_library(const char *path)
 {
     struct nk_file file;
-    struct library_scan scan = {.patterns = calloc(MAX_PATTERNS, sizeof *scan.patterns)};
+    struct library_scan scan = {.patterns = nk_got(calloc(MAX_PATTERNS, sizeof *scan.patterns))};
     if (scan.patterns && !nk_file_open(&file, path, NULL)) {
         nk_find_images(file.bytes, NK_FIND_SECTIONS_ONLY, add_found, &scan, NULL);
         if (scan.n) add_patterns(path, &scan);

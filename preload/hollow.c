@@ -103,7 +103,7 @@ static uint64_t find_small(struct nk_bytes bytes, struct look *look)
 // Written only for a kernel that is hollow in the image that is used: all others are as the container says.
 static void add_holds(struct nk_kernel *kernel, int image, struct nk_bytes bytes, size_t n_images)
 {
-    unsigned char *holds = malloc(n_images);
+    unsigned char *holds = nk_got(malloc(n_images));
     if (holds && !nk_container_holds(bytes, kernel->name, holds, n_images, NULL) && holds[image] == NK_KERNEL_HOLLOW) {
         struct nk_rec_holds record = {.kernel = kernel->id, .n = (uint32_t)n_images};
         nk_writer_add(&nk_core.writer, NK_REC_HOLDS, &record, sizeof record, holds, n_images);
@@ -135,7 +135,7 @@ void nk_core_hollow(struct nk_container *container)
 {
     // An image alone has nothing that its bodies could be compared with.
     if (!container->kernels || container->n_images < 2 || !container->lives) return;
-    struct look *look = calloc(1, sizeof *look);
+    struct look *look = nk_got(calloc(1, sizeof *look));
     if (look) choose(container, look);
     if (look && look->n) look_into(container, look);
     free(look);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "objects.h"
 
+#include "base/err.h"
 #include "base/table.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static bool make_room(void)
     size_t capacity = old ? old->mask + 1 : 0;
     if (old && (kernel_keys + 1) * 2 <= capacity) return true;
     size_t next = capacity ? capacity * 2 : 1024;
-    struct map *map = calloc(1, sizeof *map + next * sizeof(struct slot));
+    struct map *map = nk_got(calloc(1, sizeof *map + next * sizeof(struct slot)));
     if (!map) return false;
     map->mask = next - 1;
     map->shift = 64 - (unsigned)__builtin_ctzll(next);
@@ -70,7 +71,7 @@ static bool make_room(void)
 
 static void link_handle(struct nk_container *container, const void *handle)
 {
-    struct nk_handle *node = container ? malloc(sizeof *node) : NULL;
+    struct nk_handle *node = container ? nk_got(malloc(sizeof *node)) : NULL;
     if (!node) return;
     *node = (struct nk_handle){handle, container->handles};
     container->handles = node;
@@ -107,7 +108,7 @@ struct nk_container *nk_container_get(uint64_t key, bool *created)
     struct nk_container *container = nk_table_get(&containers_by_key, key);
     if (created) *created = !container;
     if (container || !created) return container;
-    container = calloc(1, sizeof *container);
+    container = nk_got(calloc(1, sizeof *container));
     if (!container || nk_table_put(&containers_by_key, key, container)) {
         free(container);
         return NULL;
@@ -151,8 +152,8 @@ struct nk_kernel *nk_kernel_get(struct nk_container *container, const char *name
     uint64_t key = nk_hash_bytes(name, strlen(name)) ^ nk_hash_u64((uintptr_t)container);
     struct nk_kernel *kernel = nk_table_get(&kernels_by_name, key);
     if (kernel) return kernel;
-    kernel = calloc(1, sizeof *kernel);
-    char *copy = strdup(name);
+    kernel = nk_got(calloc(1, sizeof *kernel));
+    char *copy = nk_got(strdup(name));
     if (!kernel || !copy || nk_table_put(&kernels_by_name, key, kernel)) {
         free(kernel);
         free(copy);

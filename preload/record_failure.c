@@ -155,10 +155,11 @@ void nk_core_fail(const struct nk_event *seen)
     look_at_call(&event);
     uint64_t key = key_of(&event);
     struct nk_failure *failure = nk_table_get(&nk_core.failures_by_key, key);
+    if (!failure && nk_core.writer.fd < 0) nk_core.unrecorded++;
     if (failure)
         __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED);
     else {
-        failure = calloc(1, sizeof *failure);
+        failure = nk_got(calloc(1, sizeof *failure));
         if (!failure || nk_table_put(&nk_core.failures_by_key, key, failure)) {
             free(failure);
             return;

@@ -59,7 +59,7 @@ uint32_t nk_core_library(const char *path)
     struct nk_rec_library library = {
         .id = ++nk_core.libraries, .path = nk_core_text(path), .build_id = nk_core_text(id)};
     nk_table_put(&nk_core.library_ids, key, (void *)(uintptr_t)library.id);
-    char *copy = strdup(path);
+    char *copy = nk_got(strdup(path));
     if (copy && nk_table_put(&nk_core.unowned, library.id, copy)) free(copy);
     nk_writer_add(&nk_core.writer, NK_REC_LIBRARY, &library, sizeof library, NULL, 0);
     free(real);
@@ -85,7 +85,7 @@ static void read_images(struct nk_container *container, struct nk_bytes bytes)
     while (container->n_images < MAX_IMAGES && nk_fatbin_next(&walk, &entry, NULL) == 1) {
         if (container->n_images == room) {
             size_t more = room ? room * 2 : 8;
-            struct nk_image *images = realloc(container->images, more * sizeof *images);
+            struct nk_image *images = nk_got(realloc(container->images, more * sizeof *images));
             if (!images) return;
             container->images = images;
             room = more;
@@ -135,7 +135,7 @@ struct nk_container *nk_core_container_for(const void *code, const char *path, e
     if (created) {
         container->origin = origin;
         if (path) container->file = realpath(path, NULL);
-        if (path && !container->file) container->file = strdup(path);
+        if (path && !container->file) container->file = nk_got(strdup(path));
     }
     container->code = code;
     container->lives = true;
@@ -361,7 +361,8 @@ void nk_record_host_function(const void *handle, const void *function, const cha
     struct host_function *entry;
     if (!handle || !function || !name || !nk_enter_quietly(&saved)) return;
     entry = nk_table_get(&host_functions, (uintptr_t)function);
-    if (!entry && (entry = malloc(sizeof *entry)) && nk_table_put(&host_functions, (uintptr_t)function, entry)) {
+    if (!entry && (entry = nk_got(malloc(sizeof *entry))) &&
+        nk_table_put(&host_functions, (uintptr_t)function, entry)) {
         free(entry);
         entry = NULL;
     }

@@ -30,10 +30,10 @@ static struct nk_table links; // CUlinkState -> struct link
 
 static struct input *new_input(int type, const void *data, size_t size, const char *path)
 {
-    struct input *input = calloc(1, sizeof *input);
+    struct input *input = nk_got(calloc(1, sizeof *input));
     bool readable = type == INPUT_CUBIN || type == INPUT_PTX || type == INPUT_FATBINARY;
-    if (input && path) input->path = strdup(path);
-    if (input && data && readable && size <= MOST_BYTES && (input->data = malloc(size + 1))) {
+    if (input && path) input->path = nk_got(strdup(path));
+    if (input && data && readable && size <= MOST_BYTES && (input->data = nk_got(malloc(size + 1)))) {
         input->data[nk_memory_read(data, input->data, size)] = 0;
     }
     return input;
@@ -44,7 +44,7 @@ void nk_record_link_input(const void *state, int type, const void *data, size_t 
     int saved;
     if (!state || (!data && !path) || !nk_enter(&saved)) return;
     struct link *link = nk_table_get(&links, (uintptr_t)state);
-    if (!link && (link = calloc(1, sizeof *link)) && nk_table_put(&links, (uintptr_t)state, link)) {
+    if (!link && (link = nk_got(calloc(1, sizeof *link))) && nk_table_put(&links, (uintptr_t)state, link)) {
         free(link);
         link = NULL;
     }

@@ -25,4 +25,9 @@ struct nk_err {
 // Fills `err` (may be NULL) and returns -1, so that `return nk_fail(err, CODE, "...")` is one line. Keeps errno.
 int nk_fail(struct nk_err *err, enum nk_err_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+// Passes an allocation on, and counts it when there was no memory. Where a little less is done then, and nobody is
+// told, nk_lacks says that it happened: how often in this process, in all threads.
+void *nk_got(void *memory);
+unsigned nk_lacks(void);
+
 #endif

@@ -1,5 +1,6 @@
 // buf.c - growing output.
 #include "base/buf.h"
+#include "base/err.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ static bool reserve(struct nk_buf *buf, size_t more)
     size_t need = buf->size + more + 1, capacity = buf->capacity ? buf->capacity : 256;
     if (need <= more) return !(buf->failed = true);
     while (capacity < need) capacity = capacity > SIZE_MAX / 2 ? need : capacity * 2;
-    char *data = realloc(buf->data, capacity);
+    char *data = nk_got(realloc(buf->data, capacity));
     if (!data) return !(buf->failed = true);
     buf->data = data;
     buf->capacity = capacity;

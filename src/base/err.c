@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 int nk_fail(struct nk_err *err, enum nk_err_code code, const char *format, ...)
@@ -18,3 +19,13 @@ int nk_fail(struct nk_err *err, enum nk_err_code code, const char *format, ...)
     }
     return -1;
 }
+
+static atomic_uint lacks;
+
+void *nk_got(void *memory)
+{
+    if (!memory) atomic_fetch_add(&lacks, 1);
+    return memory;
+}
+
+unsigned nk_lacks(void) { return atomic_load(&lacks); }

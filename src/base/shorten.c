@@ -1,6 +1,7 @@
 // shorten.c - makes the name of a kernel fit a line: leaves out step by step what tells kernels apart least.
 #define _GNU_SOURCE
 #include "base/shorten.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -248,7 +249,7 @@ static void shorten_last(struct fitting *f)
 
 void nk_shorten(const char *text, size_t columns, struct nk_buf *out)
 {
-    struct nk_tree *tree = malloc(sizeof *tree);
+    struct nk_tree *tree = nk_got(malloc(sizeof *tree));
     struct nk_buf line = {0};
     struct fitting f = {tree, &line, columns, 0};
     if (!tree) {

@@ -1,5 +1,6 @@
 // table.c - a hash table from a 64-bit key to a pointer: open addressing, linear probing, graves.
 #include "base/table.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ static int grow(struct nk_table *table)
 {
     struct nk_table next = {.capacity = table->capacity ? table->capacity : 16};
     if (table->count * 2 >= next.capacity) next.capacity *= 2;
-    next.slots = calloc(next.capacity, sizeof *next.slots);
+    next.slots = nk_got(calloc(next.capacity, sizeof *next.slots));
     if (!next.slots) return -1;
     for (size_t i = 0; i < table->capacity; i++)
         if (table->slots[i].value) {

@@ -111,7 +111,7 @@ int nk_container_holds(struct nk_bytes container, const char *name, unsigned cha
     struct nk_fatbin walk;
     if (n_images) memset(holds, NK_KERNEL_UNKNOWN, n_images);
     if (nk_fatbin_begin(&walk, container, err)) return -1;
-    uint64_t *bodies = calloc(n_images ? n_images : 1, sizeof *bodies);
+    uint64_t *bodies = nk_got(calloc(n_images ? n_images : 1, sizeof *bodies));
     if (!bodies) return nk_fail(err, NK_ERR_MEMORY, "no memory for the sizes of a kernel in %zu images", n_images);
     int result = look(&walk, nk_bytes(name, strlen(name)), holds, bodies, n_images, err);
     mark_hollow(holds, bodies, n_images);

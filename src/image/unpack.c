@@ -43,7 +43,7 @@ static int reserve(struct nk_unpacked *unpacked, uint64_t size, struct nk_err *e
     // The old contents are of no use: free first, so that both never exist together.
     free(unpacked->memory);
     unpacked->capacity = 0;
-    unpacked->memory = malloc((size_t)size);
+    unpacked->memory = nk_got(malloc((size_t)size));
     if (!unpacked->memory) return nk_fail(err, NK_ERR_MEMORY, "no memory for an image of %llu bytes", LLU(size));
     unpacked->capacity = (size_t)size;
     return 0;
@@ -172,7 +172,7 @@ static int head_of_part(const struct nk_entry_view *entry, void *head, size_t si
         return nk_fail(err, NK_ERR_LIMIT,
                        "a concatenated image within the first %u bytes was expected, this one is at %llu", HEAD_REACH,
                        LLU(entry->part));
-    uint8_t *memory = malloc((size_t)first.part_size);
+    uint8_t *memory = nk_got(malloc((size_t)first.part_size));
     if (!memory) return nk_fail(err, NK_ERR_MEMORY, "no memory for %llu bytes", LLU(first.part_size));
     size_t all = 0;
     int result = nk_unpack_head(&first, memory, (size_t)first.part_size, &all, err);

@@ -1,5 +1,6 @@
 // reader.c - walks the records of a recording.
 #include "recording/reader.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static bool room(void **array, uint32_t count, uint32_t *capacity, size_t size)
 {
     if (count < *capacity) return true;
     uint32_t more = *capacity ? *capacity * 2 : 64;
-    void *data = more > *capacity ? realloc(*array, more * size) : NULL;
+    void *data = more > *capacity ? nk_got(realloc(*array, more * size)) : NULL;
     if (!data) return false;
     *array = data;
     *capacity = more;

@@ -31,7 +31,7 @@ static bool ours(const struct nk_writer *w)
 
 static void lose(struct nk_writer *w, enum nk_err_code code, const char *why)
 {
-    if (w->lost.code == NK_ERR_NONE) nk_fail(&w->lost, code, "the recording stops here: %s", why);
+    if (w->lost.code == NK_ERR_NONE) nk_fail(&w->lost, code, "%s", why);
     if (ours(w)) close(w->fd);
     w->fd = -1;
 }

@@ -89,6 +89,7 @@ int nk_report_markdown(const char *const *paths, size_t count, const struct nk_t
                        struct nk_buf *out, struct nk_err *err)
 {
     int result = 0;
+    unsigned lacks = nk_lacks();
     for (size_t i = 0; i < count; i++) {
         struct nk_run run;
         struct nk_sums sums;
@@ -104,6 +105,7 @@ int nk_report_markdown(const char *const *paths, size_t count, const struct nk_t
         }
         nk_run_free(&run);
     }
-    if (out->failed && !result) result = nk_fail(err, NK_ERR_MEMORY, "not enough memory for the report");
+    if ((out->failed || nk_lacks() != lacks) && !result)
+        result = nk_fail(err, NK_ERR_MEMORY, "%s: not enough memory for the report", paths[0]);
     return result;
 }

@@ -22,7 +22,7 @@ void *nk_run_alloc(struct nk_run *run, size_t size)
     struct nk_run_block *block = run->memory;
     if (!block || block->size - block->used < size) {
         size_t room = size > BLOCK ? size : BLOCK;
-        block = calloc(1, sizeof *block + room);
+        block = nk_got(calloc(1, sizeof *block + room));
         if (!block) return NULL;
         block->size = room;
         block->older = run->memory;

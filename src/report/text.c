@@ -290,6 +290,7 @@ int nk_report_text(const char *const *paths, size_t count, const struct nk_text_
                            options->colour, options->full_paths};
     int result = 0;
     bool gap = false;
+    unsigned lacks = nk_lacks();
     for (size_t i = 0; i < count; i++) {
         struct nk_run run;
         struct nk_err *first = result ? NULL : err;
@@ -304,6 +305,7 @@ int nk_report_text(const char *const *paths, size_t count, const struct nk_text_
         }
         nk_run_free(&run);
     }
-    if (out->failed && !result) result = nk_fail(err, NK_ERR_MEMORY, "not enough memory for the report");
+    if ((out->failed || nk_lacks() != lacks) && !result)
+        result = nk_fail(err, NK_ERR_MEMORY, "%s: not enough memory for the report", paths[0]);
     return result;
 }

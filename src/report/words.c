@@ -145,7 +145,7 @@ void nk_words_needs(struct nk_buf *out, const struct nk_run *run, const struct n
     struct nk_target target = nk_run_target(run, gpu);
     size_t count = 0;
     // Not on the stack: a report is also printed by a thread that ends the process and may have little of it.
-    struct nk_image *held = c && gpu && c->count ? malloc(c->count * sizeof *held) : NULL;
+    struct nk_image *held = c && gpu && c->count ? nk_got(malloc(c->count * sizeof *held)) : NULL;
     if (!c || !gpu || (c->count && !held)) return;
     for (size_t i = 0; i < c->count; i++)
         if (!holds || holds[i] == NK_HOLD_PRESENT || holds[i] == NK_HOLD_UNKNOWN) held[count++] = c->images[i];

@@ -87,7 +87,7 @@ def twice(tmp_path, each):
         done = []
         for name, libraries in (("plain", [each]), ("ours", None)):
             folder = tmp_path / name
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
             base = environment(folder, 80, 13000, None, False, {
                 "NOKERNEL_REPORT": "none", "NOKERNEL_SYNC": "off", "EACH": variable,
                 "EACH_VALUES": " ".join(map(str, values)), **(env or {})})
@@ -154,3 +154,36 @@ def test_a_driver_without_all_that_we_could_do_without_still_has_its_failure_nam
     lacks = "cuFuncGetName,cuKernelGetName,cuStreamIsCapturing,cuStreamQuery,cuThreadExchangeStreamCaptureMode"
     out = run(program("launches", version, GOOD, BAD), "a", "b", env={"SIM_LACKS": lacks})
     assert [f["kernel"] for f in out.report["failures"]] == ["_Z3k_bPf"]
+
+
+# ---- what the library itself asks the system for
+TOLD = ("nokernel: no recording: ", "nokernel: the recording ", "nokernel: no report: ")
+
+
+def blocks(text):
+    """{word: what was written for it}"""
+    return {word: part for word, part in re.findall(r"^== (\S+)\n(.*?)^== \1 ended with ", text, re.M | re.S)}
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("onward", ["", "+"], ids=["once", "from then on"])
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_each_of_our_allocations_and_writes_may_fail(twice, app, store, tmp_path, name, onward):
+    """The program is unharmed, and either the report is what it is without, or a line says what was lost."""
+    fails = programs.linked(store, "libfails.so", [programs.compiled(store, "fails_ours.c")], ["-ldl"], shared=True)
+    _, whole = twice(app(name), "NONE", ["whole"], env={"NOKERNEL_REPORT": "text"})
+    headline = blocks(whole.stderr)["whole"].splitlines()[0]
+    assert "1 kernel of 2 has no image" in headline
+    failed = 0
+    for first in range(1, 100_000, 100):
+        cases = [f"{i}{onward}" for i in range(first, first + 100)]
+        _, ours = twice(app(name), "FAIL_OURS", cases, env={"NOKERNEL_REPORT": "text"}, after=[fails])
+        assert list(ends(ours.stdout).items()) == [(case, "0") for case in cases]
+        assert set(blocks(ours.stdout).values()) == set(blocks(whole.stdout).values())
+        for case, stderr in blocks(ours.stderr).items():
+            failed += "fails_ours: " in stderr
+            lines = stderr.splitlines()
+            assert headline in lines or any(line.startswith(TOLD) for line in lines), f"{case}:\n{stderr}"
+        if "fails_ours: " not in ours.stderr:
+            break
+    assert failed > 300
