@@ -151,7 +151,7 @@ check-abi:
 	$Qscripts/check-abi
 
 bench: all sim
-	$Qtests/bench/run
+	$Qtests/bench/run && tests/bench/merge
 
 # ---- the rest
 .PHONY: install help clean
