@@ -4,13 +4,17 @@
 
 #include "scan/model.h"
 
+struct nk_scan_gpus; // scan/gpus.h
+
 // Without `kernels` the header of PTX that is compressed with zstd is believed: to see its text a block of it would
 // have to be decoded.
 struct nk_scan_how {
     bool kernels; // read the kernels in the images, not only the headers
     bool verify;  // decode every image whole, and compare with what its beginning says
     int threads;  // that decode; 0 and 1: the caller's own
+    bool all;     // read all kernels of all PTX, whether or not a verdict needs them
     bool mapped;  // without `kernels`: the bytes lie in a file on disk, of which few pages should be touched
+    const struct nk_scan_gpus *gpus; // that verdicts are wanted about, or NULL
 };
 
 // Adds every container in `file` to the library. 0, or -1 with a sentence when the file is an ELF file or an archive

@@ -228,7 +228,9 @@ static int scan_main(int argc, char **argv)
     if (code) return code < 0 ? NK_EXIT_OK : code;
     if ((code = check(&a, argc - 1))) return code;
     struct nk_progress progress;
-    struct nk_scan_options how = {.how = {!w->quick, w->verify, a.threads}, .progress = tell, .user = &progress};
+    struct nk_scan_how wanted = {
+        .kernels = !w->quick, .verify = w->verify, .threads = a.threads, .all = w->diff || w->expect, .gpus = &a.gpus};
+    struct nk_scan_options how = {.how = wanted, .progress = tell, .user = &progress};
     nk_progress_start(&progress, STDERR_FILENO);
     if (w->diff) return differ(argv + 1, &a, &how, &progress);
     for (int i = 1; i < argc; i++) nk_scan_path(&scan, argv[i], &how);

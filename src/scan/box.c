@@ -1,11 +1,7 @@
 // box.c - one container being read: its images, the kernels in them, and what is the same about several kernels.
 #include "scan/box.h"
-#include "image/cubin.h"
 #include "image/kernels.h"
-#include "image/target.h"
-#include "scan/hash.h"
-#include "scan/prefix.h"
-#include "scan/ptx_names.h"
+#include "scan/bodies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,130 +13,10 @@ void nk_box_begin(struct nk_box *box, const struct nk_found *found)
     box->flags = found->flags;
     box->section = found->section;
     box->member = found->member;
-    box->image_count = box->body_count = box->name_count = 0;
+    box->image_count = box->body_count = box->name_count = box->late_count = 0;
     box->unread = false;
     nk_buf_clear(&box->texts);
     nk_table_free(&box->by_name);
-}
-
-// ---- kernels
-
-// The number of the kernel in this box, or -1 when memory is short.
-static int64_t number_of(struct nk_box *box, struct nk_bytes name)
-{
-    uint64_t key = nk_scan_hash(name.data, name.size);
-    size_t number = (size_t)(uintptr_t)nk_table_get(&box->by_name, key);
-    if (number) return (int64_t)number - 1;
-    size_t *names = nk_scan_grow(box->names, box->name_count, &box->name_room, sizeof *names);
-    if (!names) return -1;
-    box->names = names;
-    names[box->name_count] = box->texts.size;
-    nk_buf_add(&box->texts, name.data, name.size);
-    nk_buf_fill(&box->texts, 0, 1);
-    if (box->texts.failed || nk_table_put(&box->by_name, key, (void *)(uintptr_t)(box->name_count + 1))) return -1;
-    return (int64_t)box->name_count++;
-}
-
-static int add_kernel(const struct nk_kernel_view *kernel, void *user)
-{
-    struct nk_box *box = user;
-    const struct nk_image *image = &box->images[box->image_count - 1];
-    if (box->name_count >= UINT32_MAX - 1) return 1;
-    int64_t number = number_of(box, kernel->name);
-    struct nk_box_body *bodies =
-        number < 0 ? NULL : nk_scan_grow(box->bodies, box->body_count, &box->body_room, sizeof *bodies);
-    if (!bodies) {
-        box->failed = true;
-        return 1;
-    }
-    box->bodies = bodies;
-    bodies[box->body_count++] =
-        (struct nk_box_body){(uint32_t)number, (uint32_t)box->image_count - 1, nk_kernel_code(kernel, image->kind)};
-    return 0;
-}
-
-// Input of a linker: it holds no kernel that the driver could load.
-static bool loadable(const struct nk_box *box, const struct nk_image *image)
-{
-    bool code = image->kind == NK_KIND_CUBIN || image->kind == NK_KIND_PTX || image->kind == NK_KIND_PTX_LINK;
-    return code && !(box->flags & NK_FOUND_RELOCATABLE);
-}
-
-// Forgets what an image added to the bodies.
-static uint64_t take_back(struct nk_box *box, size_t before)
-{
-    uint64_t sum = 0;
-    for (size_t i = before; i < box->body_count; i++)
-        sum += nk_hash_u64(box->bodies[i].kernel * 0x10001ull ^ nk_hash_u64(box->bodies[i].size));
-    box->body_count = before;
-    return sum;
-}
-
-// PTX is decoded whole: its kernels stand anywhere in it. 0, or -1.
-static int read_ptx(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
-{
-    if (nk_unpack(&tools->memory, entry, 0, NULL)) return -1;
-    return nk_ptx_names(tools->memory.bytes, add_kernel, box) ? -1 : 0;
-}
-
-// The beginning of a cubin is nearly always enough. 0, or -1: it is not.
-static int read_beginning(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
-{
-    struct nk_prefix_head head;
-    struct nk_image *image = &box->images[box->image_count - 1];
-    if (image->kind != NK_KIND_CUBIN) return read_ptx(box, entry, tools);
-    if (nk_prefix_kernels(&tools->partial, entry, add_kernel, box, &head)) return -1;
-    if (head.relocatable) image->flags |= NK_IMAGE_RELOCATABLE;
-    if (head.abi8) image->flags |= NK_IMAGE_ABI8;
-    return 0;
-}
-
-// False when that was not possible.
-static bool read_whole(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
-{
-    struct nk_image *image = &box->images[box->image_count - 1];
-    struct nk_err err = {0};
-    struct nk_cubin cubin;
-    int result = nk_image_kernels(entry, &tools->memory, 0, add_kernel, box, &err);
-    if (image->kind == NK_KIND_CUBIN) tools->whole++;
-    if (result) {
-        box->unread = true;
-        if (result < 0 && err.code == NK_ERR_BAD_INPUT) image->flags |= NK_IMAGE_DAMAGED;
-        return false;
-    }
-    if (image->kind != NK_KIND_CUBIN || nk_cubin_open(&cubin, tools->memory.bytes, NULL)) return true;
-    if (cubin.relocatable) image->flags |= NK_IMAGE_RELOCATABLE;
-    if (cubin.abi8) image->flags |= NK_IMAGE_ABI8;
-    return true;
-}
-
-static void read_kernels(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
-{
-    struct nk_image *image = &box->images[box->image_count - 1];
-    size_t before = box->body_count;
-    bool quick = !read_beginning(box, entry, tools), good = quick;
-    if (!quick || tools->verify) {
-        uint64_t said = take_back(box, before);
-        good = read_whole(box, entry, tools);
-        size_t after = box->body_count;
-        tools->mismatch += quick && take_back(box, before) != said;
-        box->body_count = after;
-    }
-    if (good) image->kernels = (uint32_t)(box->body_count - before);
-}
-
-// What the text of PTX says about its target.
-static void check_target(struct nk_entry_view *entry, struct nk_box_tools *tools)
-{
-    struct nk_partial *partial = &tools->partial;
-    bool zstd = entry->image.codec == NK_CODEC_ZSTD;
-    if (entry->image.kind == NK_KIND_CUBIN || (zstd && !tools->kernels)) return;
-    size_t wanted = entry->part_size < NK_UNPACK_HEAD ? (size_t)entry->part_size : NK_UNPACK_HEAD;
-    // Only zstd is worth the reuse of a decoder; whatever goes wrong is put into words the other way.
-    if (zstd && nk_partial_begin(partial, entry) && nk_partial_more(partial, wanted))
-        nk_image_check_head(&entry->image, nk_bytes(partial->data, wanted), NULL);
-    else
-        nk_image_check_target(entry, NULL);
 }
 
 void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools)
@@ -151,19 +27,23 @@ void nk_box_image(struct nk_box *box, struct nk_entry_view *entry, struct nk_box
         return;
     }
     box->images = images;
-    check_target(entry, tools);
+    nk_bodies_target(entry, tools);
     images[box->image_count++] = entry->image;
-    bool readable = loadable(box, &entry->image);
-    if (tools->kernels && readable && box->image_count <= NK_BOX_IMAGES)
-        read_kernels(box, entry, tools);
-    else if (tools->kernels && (readable || entry->image.kind == NK_KIND_UNKNOWN))
-        box->unread = true;
+    nk_bodies_read(box, entry, tools);
 }
 
-void nk_box_tools_free(struct nk_box_tools *tools)
+static int by_kernel(const void *a, const void *b)
 {
-    nk_unpack_free(&tools->memory);
-    nk_partial_free(&tools->partial);
+    const struct nk_box_body *x = a, *y = b;
+    if (x->kernel != y->kernel) return x->kernel < y->kernel ? -1 : 1;
+    return x->image < y->image ? -1 : x->image > y->image;
+}
+
+void nk_box_close(struct nk_box *box, struct nk_box_tools *tools)
+{
+    nk_bodies_late(box, tools);
+    // Images come one after another, so the bodies are in the order of images; wanted is that of kernels.
+    if (box->body_count) qsort(box->bodies, box->body_count, sizeof *box->bodies, by_kernel);
 }
 
 // ---- shapes
@@ -209,13 +89,6 @@ static int64_t shape_of(struct nk_scan_library *library, const struct nk_image *
     return (int64_t)library->shape_count++;
 }
 
-static int by_kernel(const void *a, const void *b)
-{
-    const struct nk_box_body *x = a, *y = b;
-    if (x->kernel != y->kernel) return x->kernel < y->kernel ? -1 : 1;
-    return x->image < y->image ? -1 : x->image > y->image;
-}
-
 // holds[] of the kernel whose bodies these are.
 static void fill_holds(const struct nk_box *box, const struct nk_box_body *bodies, size_t count, unsigned char *holds)
 {
@@ -241,12 +114,6 @@ static int add_shaped(struct nk_scan_library *library, const struct nk_box *box,
         (struct nk_scan_kernel){nk_scan_add_text(library, nk_bytes(name, strlen(name))), (size_t)shape};
     library->shapes[shape].kernels++;
     return 0;
-}
-
-void nk_box_sort(struct nk_box *box)
-{
-    // Images come one after another, so the bodies are in the order of images; wanted is that of kernels.
-    if (box->body_count) qsort(box->bodies, box->body_count, sizeof *box->bodies, by_kernel);
 }
 
 static int add_kernels(struct nk_box *box, struct nk_scan_library *library)
@@ -317,6 +184,7 @@ void nk_box_free(struct nk_box *box)
     free(box->images);
     free(box->bodies);
     free(box->names);
+    free(box->late);
     nk_buf_free(&box->texts);
     nk_table_free(&box->by_name);
     *box = (struct nk_box){0};

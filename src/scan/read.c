@@ -19,7 +19,7 @@ static void read_box(struct nk_box *box, struct nk_box_tools *tools, const struc
         box->flags |= NK_FOUND_DAMAGED; // bytes between containers that are none
     else
         while (nk_fatbin_next(&walk, &entry, NULL) == 1) nk_box_image(box, &entry, tools);
-    nk_box_sort(box);
+    nk_box_close(box, tools);
 }
 
 // ---- all of them, in their order
@@ -63,7 +63,7 @@ static int collect(const struct nk_found *found, void *user)
 
 static void alone(struct jobs *jobs)
 {
-    struct nk_box_tools tools = {.kernels = jobs->how->kernels, .verify = jobs->how->verify};
+    struct nk_box_tools tools = {.how = jobs->how};
     for (size_t i = 0; i < jobs->count && !jobs->library->failed; i++) {
         read_box(&jobs->box[0], &tools, &jobs->found[i]);
         nk_box_end(&jobs->box[0], jobs->library);
@@ -75,7 +75,7 @@ static void alone(struct jobs *jobs)
 static void *work(void *user)
 {
     struct jobs *jobs = user;
-    struct nk_box_tools tools = {.kernels = jobs->how->kernels, .verify = jobs->how->verify};
+    struct nk_box_tools tools = {.how = jobs->how};
     pthread_mutex_lock(&jobs->lock);
     for (;;) {
         while (jobs->next == jobs->count && !jobs->closed) pthread_cond_wait(&jobs->changed, &jobs->lock);

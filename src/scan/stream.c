@@ -157,7 +157,7 @@ static uint64_t read_container(struct pass *pass, uint64_t at)
         if (good) next += size;
     }
     if (!good) pass->box.flags |= NK_FOUND_DAMAGED;
-    nk_box_sort(&pass->box);
+    nk_box_close(&pass->box, &pass->tools);
     nk_box_end(&pass->box, pass->library);
     return next;
 }
@@ -179,7 +179,7 @@ static uint64_t read_cubin(struct pass *pass, uint64_t at)
         nk_box_image(&pass->box, &entry, &pass->tools);
     else
         pass->box.flags |= NK_FOUND_DAMAGED;
-    nk_box_sort(&pass->box);
+    nk_box_close(&pass->box, &pass->tools);
     nk_box_end(&pass->box, pass->library);
     return at + (whole ? extent : 1);
 }
@@ -330,9 +330,8 @@ static bool name_sections(struct pass *pass, uint16_t index)
 int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *user, const struct nk_scan_how *how,
                    struct nk_err *err)
 {
-    struct pass pass = {.w = {.read = read, .user = user, .err = err},
-                        .library = library,
-                        .tools = {.kernels = how->kernels, .verify = how->verify}};
+    struct pass pass = {
+        .w = {.read = read, .user = user, .err = err}, .library = library, .tools = {.how = how, .passing = true}};
     struct nk_elf elf;
     uint16_t index = 0;
     library->kernels_read = how->kernels;
