@@ -7,7 +7,8 @@
 void nk_check_framework(struct nk_doctor *doctor);  // CPU builds, frameworks
 void nk_check_companions(struct nk_doctor *doctor); // pairs, requirements, CUDA majors
 void nk_check_runtime(struct nk_doctor *doctor);    // libraries that the loader would take
-void nk_check_coverage(struct nk_doctor *doctor);   // code for the GPUs; recordings
+void nk_check_coverage(struct nk_doctor *doctor);   // code for the GPUs
+void nk_check_recordings(struct nk_doctor *doctor); // refused launches; after nk_check_coverage
 void nk_check_settings(struct nk_doctor *doctor);   // environment variables
 void nk_check_toolkit(struct nk_doctor *doctor);
 void nk_check_caches(struct nk_doctor *doctor);

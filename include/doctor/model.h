@@ -173,8 +173,11 @@ struct nk_doctor_finding *nk_doctor_find(struct nk_doctor *doctor, enum nk_findi
                                          const char *second, const char *third);
 // Adds a line of evidence.
 void nk_doctor_see(struct nk_doctor_finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Is there one of that name?
-bool nk_doctor_has(const struct nk_doctor *doctor, enum nk_finding_name name);
+// The finding of that name about that package (NULL: none) and GPU (-1: none), or NULL.
+struct nk_doctor_finding *nk_doctor_found(const struct nk_doctor *doctor, enum nk_finding_name name,
+                                          const struct nk_doctor_package *package, int gpu);
+// Takes a finding back. It is not to be used any more.
+void nk_doctor_drop(struct nk_doctor *doctor, struct nk_doctor_finding *finding);
 
 // A path with home directories as ~ unless full paths were asked for, kept.
 const char *nk_doctor_shown(struct nk_doctor *doctor, const char *path);

@@ -10,7 +10,7 @@
 #include "image/fatbin.h"
 #include "image/find.h"
 #include "image/target.h"
-#include "report/words.h"
+#include "verdict/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,31 +97,63 @@ static bool met(const struct nk_doctor *doctor, const char *path)
     return false;
 }
 
-struct nk_doctor_library *nk_coverage_add(struct nk_doctor *doctor, const char *path, struct nk_doctor_package *package)
+static bool read_library(struct nk_doctor *doctor, const char *path, struct nk_doctor_library *l)
 {
     struct nk_buf whole = {0};
     struct nk_file file;
     struct nk_elf elf;
     struct nk_elf_section section;
-    bool opened = !nk_file_open(&file, nk_doctor_path(&whole, doctor->asked.root, path), NULL), wanted = false;
+    bool holds = false;
+    if (!nk_file_open(&file, nk_doctor_path(&whole, doctor->asked.root, path), NULL)) {
+        holds = !nk_elf_open(&elf, file.bytes, NULL) && nk_elf_find_name(&elf, ".nv_fatbin", &section);
+        if (holds) {
+            *l = (struct nk_doctor_library){.size = file.bytes.size, .machine = elf.machine};
+            l->path = nk_doctor_keep_text(doctor, path);
+            nk_find_images(file.bytes, NK_FIND_SECTIONS_ONLY, add_box, &(struct reading){doctor, l}, NULL);
+        }
+        nk_file_close(&file);
+    }
     nk_buf_free(&whole);
-    if (!opened) return NULL;
-    if (!nk_elf_open(&elf, file.bytes, NULL))
-        wanted = nk_elf_find_name(&elf, ".nv_fatbin", &section) && !met(doctor, path);
-    struct nk_doctor_library *l = wanted ? nk_doctor_alloc(doctor, sizeof *l) : NULL;
+    return holds;
+}
+
+struct nk_doctor_library *nk_coverage_add(struct nk_doctor *doctor, const char *path, struct nk_doctor_package *package)
+{
+    struct nk_doctor_library found;
+    if (met(doctor, path) || !read_library(doctor, path, &found)) return NULL;
+    struct nk_doctor_library *l = nk_doctor_alloc(doctor, sizeof *l);
     struct nk_doctor_library **list =
         l ? nk_doctor_grow(doctor, doctor->libraries, doctor->library_count, &doctor->library_room, sizeof *list)
           : NULL;
-    if (list) {
-        doctor->libraries = list;
-        list[doctor->library_count++] = l;
-        *l = (struct nk_doctor_library){.package = package, .size = file.bytes.size, .machine = elf.machine};
-        l->path = nk_doctor_keep_text(doctor, path);
-        l->shown = shown(doctor, l->path, package);
-        nk_find_images(file.bytes, NK_FIND_SECTIONS_ONLY, add_box, &(struct reading){doctor, l}, NULL);
+    if (!list) {
+        nk_coverage_drop(&found);
+        return NULL;
     }
-    nk_file_close(&file);
-    return list ? l : NULL;
+    doctor->libraries = list;
+    list[doctor->library_count++] = l;
+    *l = found;
+    l->package = package;
+    l->shown = shown(doctor, l->path, package);
+    return l;
+}
+
+bool nk_coverage_look(struct nk_doctor *doctor, const char *path, struct nk_doctor_library *library)
+{
+    if (!read_library(doctor, path, library)) return false;
+    for (size_t gpu = 0; gpu < doctor->gpu_count; gpu++)
+        judge(library, &doctor->gpus[gpu].target, &library->cover[gpu]);
+    return true;
+}
+
+void nk_coverage_drop(struct nk_doctor_library *library)
+{
+    free(library->images);
+    free(library->boxes);
+}
+
+void nk_coverage_has(const struct nk_doctor_library *library, struct nk_buf *out)
+{
+    nk_arch_list_text(library->images, library->image_count, out);
 }
 
 void nk_coverage_judge(struct nk_doctor *doctor)

@@ -54,10 +54,16 @@ int nk_doctor_examine(struct nk_doctor *doctor, const struct nk_doctor_asked *as
     nk_driver_finish(doctor, &child);
     nk_driver_check(doctor);
     nk_coverage_judge(doctor);
+    nk_check_settings(doctor);
     nk_python_check(doctor);
     nk_check_framework(doctor);
     nk_installed_check(doctor);
+    nk_check_companions(doctor);
+    nk_check_runtime(doctor);
     nk_check_coverage(doctor);
+    nk_check_recordings(doctor);
+    nk_check_toolkit(doctor);
+    nk_check_caches(doctor);
     put_in_order(doctor);
     return doctor->failed ? nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is installed") : 0;
 }

@@ -288,7 +288,7 @@ void nk_driver_check(struct nk_doctor *doctor)
     look_up(doctor);
     settings_of(doctor);
     if (d->stub && d->state != NK_DRIVER_WORKS) stub(doctor, d->library);
-    if (d->state == NK_DRIVER_ABSENT) absent(doctor);
+    if (d->state == NK_DRIVER_ABSENT && !d->stub) absent(doctor);
     versions(doctor);
     if (d->state == NK_DRIVER_HANGS) nk_doctor_find(doctor, NK_FINDING_HANGS, seconds, NULL, NULL);
     if (d->state == NK_DRIVER_REFUSES) refuses(doctor);

@@ -134,10 +134,11 @@ static const char *text_of(struct nk_doctor *doctor, const struct nk_doctor_pack
     return nk_doctor_keep_buf(doctor, &text);
 }
 
-// The name and version that METADATA tells; which CUDA torch was built with stands in its version.py.
-static void read_metadata(struct nk_doctor *doctor, struct nk_doctor_package *p)
+// Which CUDA torch was built with stands in its version.py.
+void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *p)
 {
     struct nk_package found = {0};
+    p->known = true;
     bool egg = nk_packages_ends(p->info, ".egg-info");
     p->metadata = text_of(doctor, p, egg ? "PKG-INFO" : "METADATA");
     if (!nk_packages_metadata(nk_bytes(p->metadata, strlen(p->metadata)), &found)) {
@@ -174,8 +175,7 @@ static void add(struct nk_doctor *doctor, const struct nk_doctor_site *site, con
     p->version = nk_doctor_keep(doctor, version, egg ? strcspn(version, "-") : size > cut ? size - cut - 1 : 0);
     if (egg && strlen(p->version) > 9 && nk_packages_ends(p->version, ".egg-info"))
         p->version = nk_doctor_keep(doctor, p->version, strlen(p->version) - 9);
-    p->known = nk_installed_known(p->name);
-    if (p->known) read_metadata(doctor, p);
+    if (nk_installed_known(p->name)) nk_installed_learn(doctor, p);
     list[doctor->package_count++] = p;
 }
 

@@ -106,11 +106,33 @@ void nk_doctor_see(struct nk_doctor_finding *finding, const char *format, ...)
     va_end(args);
 }
 
-bool nk_doctor_has(const struct nk_doctor *doctor, enum nk_finding_name name)
+struct nk_doctor_finding *nk_doctor_found(const struct nk_doctor *doctor, enum nk_finding_name name,
+                                          const struct nk_doctor_package *package, int gpu)
 {
+    for (size_t i = 0; i < doctor->finding_count; i++) {
+        struct nk_doctor_finding *f = doctor->findings[i];
+        if (f->name == name && f->package == package && f->gpu == gpu) return f;
+    }
+    return NULL;
+}
+
+static void free_finding(struct nk_doctor_finding *f)
+{
+    nk_buf_free(&f->sentence);
+    nk_buf_free(&f->remedy);
+    nk_buf_free(&f->command);
+    nk_buf_free(&f->verify);
+    nk_buf_free(&f->evidence);
+    nk_advice_free(&f->advice);
+}
+
+void nk_doctor_drop(struct nk_doctor *doctor, struct nk_doctor_finding *finding)
+{
+    size_t kept = 0;
     for (size_t i = 0; i < doctor->finding_count; i++)
-        if (doctor->findings[i]->name == name) return true;
-    return false;
+        if (doctor->findings[i] != finding) doctor->findings[kept++] = doctor->findings[i];
+    doctor->finding_count = kept;
+    free_finding(finding);
 }
 
 // ---- what others ask for
@@ -146,16 +168,6 @@ const char *nk_doctor_env(const char *name)
 {
     const char *value = getenv(name);
     return value ? value : "";
-}
-
-static void free_finding(struct nk_doctor_finding *f)
-{
-    nk_buf_free(&f->sentence);
-    nk_buf_free(&f->remedy);
-    nk_buf_free(&f->command);
-    nk_buf_free(&f->verify);
-    nk_buf_free(&f->evidence);
-    nk_advice_free(&f->advice);
 }
 
 void nk_doctor_free(struct nk_doctor *doctor)

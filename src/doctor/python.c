@@ -209,9 +209,12 @@ static void place(struct nk_doctor *doctor, const char *exe)
 static void add_site(struct nk_doctor *doctor, const char *path, enum nk_site_kind kind)
 {
     struct nk_doctor_python *p = &doctor->python;
-    if (!nk_doctor_is_folder(doctor->asked.root, path)) return;
+    char real[NK_DOCTOR_PATH], other[NK_DOCTOR_PATH];
+    if (!nk_doctor_is_folder(doctor->asked.root, path) || !nk_doctor_real(doctor->asked.root, path, real, sizeof real))
+        return;
+    // lib64 is often a link to lib.
     for (size_t i = 0; i < p->site_count; i++)
-        if (!strcmp(p->sites[i].path, path)) return;
+        if (nk_doctor_real(doctor->asked.root, p->sites[i].path, other, sizeof other) && !strcmp(real, other)) return;
     struct nk_doctor_site *more = nk_doctor_grow(doctor, p->sites, p->site_count, &p->site_room, sizeof *more);
     if (!more) return;
     p->sites = more;
@@ -260,7 +263,7 @@ static void add_prefix(struct nk_doctor *doctor, const char *prefix, enum nk_sit
 {
     static const char *const libs[] = {"lib", "lib64"};
     const char *version = doctor->python.version;
-    char path[NK_DOCTOR_PATH], first[NK_DOCTOR_PATH], second[NK_DOCTOR_PATH];
+    char path[NK_DOCTOR_PATH];
     // Debian's Python imports from dist-packages: those of /usr/local first.
     if (!strcmp(prefix, "/usr")) {
         snprintf(path, sizeof path, "/usr/local/lib/python%s/dist-packages", version);
@@ -269,11 +272,7 @@ static void add_prefix(struct nk_doctor *doctor, const char *prefix, enum nk_sit
     }
     for (size_t i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/%s/python%s/site-packages", prefix, libs[i], version);
-        bool same = i && nk_doctor_real(doctor->asked.root, path, first, sizeof first) && doctor->python.site_count &&
-                    nk_doctor_real(doctor->asked.root, doctor->python.sites[doctor->python.site_count - 1].path, second,
-                                   sizeof second) &&
-                    !strcmp(first, second);
-        if (!same) add_with_pths(doctor, path, kind);
+        add_with_pths(doctor, path, kind);
     }
 }
 

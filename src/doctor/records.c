@@ -143,6 +143,7 @@ static void read_package(struct listing *l, struct nk_doctor_package *p)
     struct nk_buf path = {0};
     struct nk_file file;
     nk_buf_format(&path, "%s%s/%s/RECORD", l->doctor->asked.root, p->site, p->info);
+    size_t before = l->doctor->library_count;
     l->package = p;
     l->listed_here = 0;
     bool has_record = path.data && !nk_file_open(&file, path.data, NULL);
@@ -152,6 +153,8 @@ static void read_package(struct listing *l, struct nk_doctor_package *p)
     }
     if (p->known) tell_lost(l);
     if (!l->listed_here && !p->hidden && (p->known || !has_record)) without_list(l, has_record);
+    // What has device code matters, whatever its name.
+    if (!p->known && l->doctor->library_count > before) nk_installed_learn(l->doctor, p);
     nk_buf_free(&path);
 }
 

@@ -39,7 +39,7 @@ void nk_words_shell(struct nk_buf *out, const char *path, bool full)
     struct nk_buf shown = {0};
     nk_words_redacted(&shown, path, full);
     for (const char *c = shown.data; c && *c; c++) {
-        if (!isalnum((unsigned char)*c) && !strchr("/._-+~", *c) && !(*c & 0x80)) nk_buf_text(out, "\\");
+        if (!isalnum((unsigned char)*c) && !strchr("/._-+~@:,=%", *c) && !(*c & 0x80)) nk_buf_text(out, "\\");
         nk_buf_add(out, c, 1);
     }
     nk_buf_free(&shown);

@@ -27,22 +27,39 @@ def schema():
 
 
 class Environment:
-    """A virtual environment of Python 3.11, or with base=None an installed Python."""
+    """A virtual environment of Python 3.11, or with base=None an installed Python, at `place` below the folder `root`.
 
-    def __init__(self, folder, base="/usr", system_site=False):
-        self.folder = Path(folder)
+    `root` stands for "/" (--root), so that nothing of this machine is found; root=None takes the machine as it is.
+    """
+
+    def __init__(self, root, place="/venv", base="/usr", system_site=False, whole=True):
+        self.root = Path(root) if whole else None
+        self.folder = Path(str(root) + place)
         self.site = self.folder / "lib" / "python3.11" / "site-packages"
         self.site.mkdir(parents=True)
         self.python = self.folder / "bin" / "python"
         self.python.parent.mkdir()
         self.python.touch()
         self.python.chmod(0o755)
+        if whole:
+            (self.root / "usr").mkdir(exist_ok=True)
         if base:
             (self.folder / "pyvenv.cfg").write_text(
                 f"home = {base}/bin\nversion = 3.11.7\ninclude-system-site-packages = {str(system_site).lower()}\n"
             )
         else:
             (self.folder / "lib" / "python3.11" / "os.py").touch()
+
+    def inside(self, path):
+        """The path as it is seen inside the root."""
+        return "/" + str(Path(path).relative_to(self.root)) if self.root else str(path)
+
+    def file(self, path, content=""):
+        """A file of the root."""
+        path = Path(str(self.root) + path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(content, path) if isinstance(content, Path) else path.write_text(content)
+        return path
 
     def install(self, name, version, files=None, requires=(), site=None, installer="pip", metadata=""):
         """A distribution: files by their name below site-packages, each a path to copy or a text."""
@@ -61,19 +78,21 @@ class Environment:
         (info / "INSTALLER").write_text(installer + "\n")
         return info
 
-    def __fspath__(self):
-        return str(self.python)
+    @property
+    def words(self):
+        """The options that name it."""
+        return [*(["--root", str(self.root)] if self.root else []), "--python", self.inside(self.python)]
 
 
-def run(*arguments, python=None, env=None, sm=None, driver=13000, home="/nonexistent"):
-    """build/nokernel doctor in an empty environment; with sm on the simulated driver."""
-    words = [*map(str, arguments), *(["--python", os.fspath(python)] if python else [])]
+def run(*arguments, python=None, env=None, sm=None, driver=13000, home="/nonexistent", **process):
+    """build/nokernel doctor about an Environment or an interpreter; with sm on the simulated driver."""
+    words = [*arguments, *(python.words if isinstance(python, Environment) else ["--python", python] if python else [])]
     base = {"PATH": "/usr/bin:/bin", "HOME": str(home), "NOKERNEL_LANG": "en"}
     base |= {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
     if sm is not None:
         base |= {"LD_LIBRARY_PATH": str(SIM), "SIM_SM": str(sm), "SIM_DRIVER": str(driver)}
     full = {k: str(v) for k, v in (base | (env or {})).items() if v is not None}
-    return subprocess.run([COMMAND, "doctor", *words], env=full, capture_output=True, text=True, timeout=TIMEOUT)
+    return subprocess.run([COMMAND, "doctor", *map(str, words)], env=full, capture_output=True, text=True, timeout=TIMEOUT, **process)
 
 
 def doctor(*arguments, code=0, **how):
