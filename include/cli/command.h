@@ -21,7 +21,8 @@ struct nk_command {
     int (*main)(int argc, char **argv); // argv[0] is the command's name
 };
 
-extern const struct nk_command nk_cmd_run, nk_cmd_report, nk_cmd_scan, nk_cmd_doctor, nk_cmd_explain, nk_cmd_merge;
+extern const struct nk_command nk_cmd_run, nk_cmd_report, nk_cmd_scan, nk_cmd_doctor, nk_cmd_probe, nk_cmd_explain,
+    nk_cmd_merge;
 
 // All commands; NULL at the end.
 extern const struct nk_command *const nk_commands[];

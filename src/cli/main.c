@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct nk_command *const nk_commands[] = {&nk_cmd_run,     &nk_cmd_report, &nk_cmd_scan, &nk_cmd_doctor,
-                                                &nk_cmd_explain, &nk_cmd_merge,  NULL};
+const struct nk_command *const nk_commands[] = {&nk_cmd_run,   &nk_cmd_report,  &nk_cmd_scan,  &nk_cmd_doctor,
+                                                &nk_cmd_probe, &nk_cmd_explain, &nk_cmd_merge, NULL};
 
 static const struct nk_command *find(const char *name)
 {

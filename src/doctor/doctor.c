@@ -68,6 +68,16 @@ int nk_doctor_examine(struct nk_doctor *doctor, const struct nk_doctor_asked *as
     return doctor->failed ? nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is installed") : 0;
 }
 
+void nk_doctor_examine_driver(struct nk_doctor *doctor, const struct nk_doctor_asked *asked)
+{
+    struct nk_driver_child child;
+    *doctor = (struct nk_doctor){.asked = *asked, .language = nk_text_language()};
+    nk_driver_start(doctor, &child);
+    nk_driver_finish(doctor, &child);
+    nk_driver_check(doctor);
+    put_in_order(doctor);
+}
+
 size_t nk_doctor_count(const struct nk_doctor *doctor, enum nk_severity severity)
 {
     size_t count = 0;

@@ -39,7 +39,7 @@ static json_t *gpus(const struct nk_doctor *doctor)
     return array;
 }
 
-static json_t *driver(const struct nk_doctor *doctor)
+json_t *nk_doctor_json_driver(const struct nk_doctor *doctor)
 {
     static const char *const states[] = {"not asked", "absent", "hangs", "refuses", "works"};
     const struct nk_doctor_driver *d = &doctor->driver;
@@ -161,7 +161,7 @@ static json_t *lines(const struct nk_buf *text)
     return array;
 }
 
-static json_t *findings(const struct nk_doctor *doctor)
+json_t *nk_doctor_json_findings(const struct nk_doctor *doctor)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < doctor->finding_count; i++) {
@@ -202,9 +202,9 @@ void nk_doctor_write_json(struct nk_buf *out, const struct nk_doctor *doctor)
     json_t *root =
         json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "nokernel-doctor/1",
                   "version", NK_VERSION, "language", doctor->language == NK_CHINESE ? "zh" : "en", "nothing_to_change",
-                  !nk_doctor_cause(doctor), "gpus", gpus(doctor), "driver", driver(doctor), "python", python(doctor),
-                  "packages", packages(doctor), "libraries", libraries(doctor), "runtimes", runtimes(doctor), "areas",
-                  areas(doctor), "findings", findings(doctor));
+                  !nk_doctor_cause(doctor), "gpus", gpus(doctor), "driver", nk_doctor_json_driver(doctor), "python",
+                  python(doctor), "packages", packages(doctor), "libraries", libraries(doctor), "runtimes",
+                  runtimes(doctor), "areas", areas(doctor), "findings", nk_doctor_json_findings(doctor));
     if (!root || json_dump_callback(root, dump, out, JSON_INDENT(1))) out->failed = true;
     nk_buf_text(out, "\n");
     json_decref(root);

@@ -62,7 +62,7 @@ static void own_repair(struct nk_page *page, const struct nk_doctor *doctor, con
     nk_block_repairs(page, &advice, NULL);
 }
 
-static void finding(struct nk_page *page, const struct nk_doctor *doctor, const struct nk_doctor_finding *f)
+static void one(struct nk_page *page, const struct nk_doctor *doctor, const struct nk_doctor_finding *f)
 {
     const struct nk_finding_text *text = nk_finding(f->name);
     struct nk_buf head = {0};
@@ -79,6 +79,11 @@ static void finding(struct nk_page *page, const struct nk_doctor *doctor, const 
     own_repair(page, doctor, f);
     nk_block_repairs(page, &f->advice, NULL);
     sentence(page, "check", text_of(&f->verify));
+}
+
+void nk_doctor_write_findings(struct nk_page *page, const struct nk_doctor *doctor)
+{
+    for (size_t i = 0; i < doctor->finding_count; i++) one(page, doctor, doctor->findings[i]);
 }
 
 static void headline(struct nk_page *page, const struct nk_doctor *doctor)
@@ -105,5 +110,5 @@ void nk_doctor_write_text(struct nk_buf *out, const struct nk_doctor *doctor, bo
     nk_page_gap(&page);
     nk_buf_format(out, "  %-*s%-*s%s\n", AREA, "area", COLUMNS - 2 - AREA - STATUS, "found", "status");
     for (size_t i = 0; i < doctor->row_count; i++) row(&page, doctor, &doctor->rows[i]);
-    for (size_t i = 0; i < doctor->finding_count; i++) finding(&page, doctor, doctor->findings[i]);
+    nk_doctor_write_findings(&page, doctor);
 }

@@ -1,13 +1,17 @@
 """conftest.py - the fixtures of tests/e2e on a real driver: skipped, in words, where there is none."""
 
 import ctypes
+import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
-import conftest as e2e  # noqa: E402
+E2E = Path(__file__).resolve().parents[1] / "e2e"
+sys.path.insert(0, str(E2E))
+spec = importlib.util.spec_from_file_location("e2e_conftest", E2E / "conftest.py")  # "conftest" is this file's own name
+e2e = sys.modules["e2e_conftest"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(e2e)
 
 store, program = e2e.store, e2e.program
 simulated = e2e.run  # the fixture, under another name
@@ -31,6 +35,12 @@ def sm():
     if not isinstance(found, int):
         pytest.skip(f"needs a real GPU: {found}")
     return found
+
+
+@pytest.fixture
+def command():
+    """Runs build/nokernel."""
+    return e2e.command
 
 
 @pytest.fixture

@@ -36,6 +36,13 @@ def test_ptx_with_jit_switched_off_is_refused_with_223(run, program, sm):
     assert out.report["failures"][0]["code"] == 223
 
 
+def test_the_probes_kernel_is_compiled_and_computes(sm, command):
+    """The PTX is of version 3.2 for sm_20: does every driver still compile it, for this GPU?"""
+    done = command("probe", "--json", "--gpu", "0")
+    print(f"\n{done.stdout}")
+    assert done.returncode == 0
+
+
 def test_two_threads_one_of_which_captures_are_not_disturbed(run, program, sm):
     out = run(program("threads", "13.0", a=[str(sm)], b=[other(sm)]), "a")
     assert not out.report["failures"]
