@@ -24,26 +24,36 @@ bool nk_core_is_serious(int result)
 
 // ---- stacks
 
+static struct nk_rec_frame frame_at(const void *address)
+{
+    struct nk_rec_frame frame = {.address = (uintptr_t)address};
+    // A return address may be the first byte after a call that does not return: look one byte before it.
+    const char *call = (const char *)address - 1;
+    struct nk_dso dso;
+    struct nk_symbol symbol;
+    if (!nk_dso_find(call, &dso)) return frame;
+    frame.library = nk_core_library_at(call);
+    frame.offset = (uintptr_t)address - dso.base;
+    if (nk_stack_symbol(call, &symbol)) return frame;
+    frame.symbol = nk_core_text(symbol.name);
+    frame.displacement = symbol.displacement + 1;
+    return frame;
+}
+
+// Without our own frames: they tell nothing about the program.
 static uint32_t add_stack(void)
 {
     enum { ROOM = 64 };
     void *addresses[ROOM];
     struct nk_rec_frame frames[ROOM];
-    size_t count = nk_stack_walk(addresses, ROOM);
-    if (!count) return 0;
-    for (size_t i = 0; i < count; i++) {
-        // A return address may be the first byte after a call that does not return: look one byte before it.
-        const char *call = (const char *)addresses[i] - 1;
-        struct nk_dso dso;
-        struct nk_symbol symbol;
-        frames[i] = (struct nk_rec_frame){.address = (uintptr_t)addresses[i]};
-        if (!nk_dso_find(call, &dso)) continue;
-        frames[i].library = nk_core_library_at(call);
-        frames[i].offset = (uintptr_t)addresses[i] - dso.base;
-        if (nk_stack_symbol(call, &symbol)) continue;
-        frames[i].symbol = nk_core_text(symbol.name);
-        frames[i].displacement = symbol.displacement + 1;
+    size_t walked = nk_stack_walk(addresses, ROOM), count = 0;
+    struct nk_dso ours = {0};
+    nk_dso_find(&nk_core, &ours);
+    for (size_t i = 0; i < walked; i++) {
+        uintptr_t address = (uintptr_t)addresses[i];
+        if (address < ours.start || address >= ours.end) frames[count++] = frame_at(addresses[i]);
     }
+    if (!count) return 0;
     struct nk_rec_stack stack = {.id = ++nk_core.stacks, .n = (uint32_t)count};
     nk_writer_add(&nk_core.writer, NK_REC_STACK, &stack, sizeof stack, frames, count * sizeof *frames);
     return stack.id;

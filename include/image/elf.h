@@ -76,6 +76,10 @@ bool nk_elf_build_id(const struct nk_elf *elf, char out[NK_BUILD_ID_TEXT]);
 // 0, or -1 with a sentence: no such section, it lies outside the file, its link leads to no string table.
 int nk_elf_symbols_begin(const struct nk_elf *elf, uint32_t type, struct nk_elf_symbols *walk, struct nk_err *err);
 bool nk_elf_symbols_next(struct nk_elf_symbols *walk, struct nk_elf_symbol *out);
+// The function of the table that covers each address, in one pass that reads no names but theirs. `found` has `count`
+// elements; one with size 0 is filled when there is such a function, the others are left alone.
+void nk_elf_symbols_cover(const struct nk_elf_symbols *table, const uint64_t *addresses, size_t count,
+                          struct nk_elf_symbol *found);
 
 // How many bytes the ELF file that starts at `view` spans, as far as its headers inside `view` tell; 0 when it is none.
 // May be more than view.size. For an image of unknown length in memory: ask again with a view of that many bytes until

@@ -52,13 +52,26 @@ struct nk_run_load {
     struct nk_run_gpu *gpu;
 };
 
+// Why a frame's function has no name, or where the name comes from.
+enum nk_named {
+    NK_NAMED_NOT,        // by no table that was there
+    NK_NAMED_BY_PROCESS, // by what the library exports, when it happened
+    NK_NAMED_BY_FILE,    // by the symbol table of its file, when the report was made
+    NK_NAMED_BY_DEBUG,   // by that of a separate file of symbols with the same build-id
+    NK_NAMED_CHANGED,    // not: the file has another build-id now
+    NK_NAMED_GONE,       // not: the file cannot be read
+};
+
 struct nk_run_frame {
     struct nk_rec_frame r;
     struct nk_run_library *library;
+    const char *symbol;    // mangled; "" unknown
+    uint64_t displacement; // from its start
+    enum nk_named named;
 };
 
 struct nk_run_stack {
-    const struct nk_run_frame *frames;
+    struct nk_run_frame *frames;
     uint32_t count;
 };
 

@@ -47,9 +47,10 @@ void nk_words_unread(struct nk_buf *out, const struct nk_run *run);
 // The word of an enum nk_failure_kind: "launch", "load", "lookup", "probe", "graph", "wait".
 const char *nk_words_kind(uint32_t kind);
 
+// A frame of CUDA's runtime or driver, of this library, or of the loader: left out of the text.
+bool nk_words_folded(const struct nk_run_frame *frame);
 // A frame of a native stack: true when it tells something (not a frame of the CUDA runtime, the driver, this library,
 // an interpreter's loop or the start of the process). *last is set on the frame at which a reader's code ends.
-bool nk_words_frame(struct nk_buf *out, struct nk_run *run, const struct nk_run_frame *frame, size_t columns,
-                    bool *last);
+bool nk_words_frame(struct nk_buf *out, const struct nk_run_frame *frame, size_t columns, bool *last);
 
 #endif

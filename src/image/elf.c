@@ -268,6 +268,28 @@ bool nk_elf_symbols_next(struct nk_elf_symbols *walk, struct nk_elf_symbol *out)
     return true;
 }
 
+void nk_elf_symbols_cover(const struct nk_elf_symbols *table, const uint64_t *addresses, size_t count,
+                          struct nk_elf_symbol *found)
+{
+    struct raw_symbol raw;
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (addresses[i] < lowest) lowest = addresses[i];
+        if (addresses[i] > highest) highest = addresses[i];
+    }
+    struct nk_elf_symbols walk = *table;
+    for (walk.at = 0; nk_bytes_copy(table->table, walk.at, &raw, sizeof raw); walk.at += walk.entry_size) {
+        bool function = (raw.info & 15) == NK_STT_FUNC && raw.section && raw.size;
+        if (function && raw.value <= highest && (lowest < raw.value || lowest - raw.value < raw.size))
+            for (size_t i = 0; i < count; i++)
+                if (!found[i].size && addresses[i] >= raw.value && addresses[i] - raw.value < raw.size) {
+                    struct nk_elf_symbols here = walk;
+                    nk_elf_symbols_next(&here, &found[i]);
+                }
+        if (walk.entry_size >= table->table.size - walk.at) break;
+    }
+}
+
 // ---- extent
 
 static void reach(uint64_t *end, uint64_t offset, uint64_t size)

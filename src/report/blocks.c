@@ -102,12 +102,11 @@ static void candidates(struct nk_page *page, struct nk_run *run, const struct nk
 }
 
 // `label`: "at", or nothing below a Python stack.
-static void stack(struct nk_page *page, struct nk_run *run, const struct nk_run_stack *frames, const char *label,
-                  struct nk_buf *line)
+static void stack(struct nk_page *page, const struct nk_run_stack *frames, const char *label, struct nk_buf *line)
 {
     bool last = false;
     for (uint32_t i = 0, shown = 0; frames && i < frames->count && shown < MOST_FRAMES && !last; i++) {
-        if (!nk_words_frame(line, run, &frames->frames[i], nk_page_room(page), &last)) continue;
+        if (!nk_words_frame(line, &frames->frames[i], nk_page_room(page), &last)) continue;
         nk_page_buf(page, 4, shown++ ? "" : label, NK_STYLE_PLAIN, line);
     }
 }
@@ -203,7 +202,7 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
     }
     why(page, f);
     contradiction(page, f, &line);
-    stack(page, run, f->stack, nk_row_python(page, run, f->python) ? "" : "at", &line);
+    stack(page, f->stack, nk_row_python(page, run, f->python) ? "" : "at", &line);
     read_by(page, run, f, &line);
     nk_buf_free(&line);
 }

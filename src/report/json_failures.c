@@ -16,16 +16,28 @@ static json_t *python_stack(const struct nk_json_at *at, const struct nk_run_pyt
     return array;
 }
 
+// Where the name of a frame's function comes from, or why there is none.
+static json_t *named(enum nk_named how, bool has_name)
+{
+    static const char *const words[] = {
+        [NK_NAMED_BY_PROCESS] = "process", [NK_NAMED_BY_FILE] = "file", [NK_NAMED_BY_DEBUG] = "debug_file",
+        [NK_NAMED_CHANGED] = "changed",    [NK_NAMED_GONE] = "gone",    [NK_NAMED_NOT] = NULL};
+    bool tells = how == NK_NAMED_BY_PROCESS || how == NK_NAMED_BY_FILE || how == NK_NAMED_BY_DEBUG;
+    return words[how] && tells == has_name ? json_string(words[how]) : json_null();
+}
+
 static json_t *native_stack(const struct nk_json_at *at, const struct nk_run_stack *stack)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; stack && i < stack->count; i++) {
         const struct nk_run_frame *frame = &stack->frames[i];
-        const char *symbol = nk_run_text(at->run, frame->r.symbol);
+        const char *symbol = frame->symbol;
         json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "library", nk_json_library(at, frame->library), "offset",
-                            nk_json_number(frame->r.offset), "symbol", nk_json_or_null(symbol), "demangled",
-                            nk_json_demangled(symbol), "displacement", nk_json_number(frame->r.displacement)));
+            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "library", nk_json_library(at, frame->library),
+                            "offset", nk_json_number(frame->r.offset), "symbol", nk_json_or_null(symbol), "demangled",
+                            nk_json_demangled(symbol), "displacement", nk_json_number(frame->displacement), "named_by",
+                            named(frame->named, true), "unnamed_because", named(frame->named, false), "folded",
+                            nk_words_folded(frame)));
     }
     return list;
 }

@@ -3,6 +3,7 @@
 #include "report/model.h"
 #include "base/table.h"
 #include "driver/results.h"
+#include "report/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -251,6 +252,9 @@ static bool take_stack(struct nk_run *run, const struct nk_record *record)
     for (uint32_t i = 0; i < r.n; i++) {
         nk_bytes_copy(record->tail, i * sizeof frames[i].r, &frames[i].r, sizeof frames[i].r);
         frames[i].library = library(run, frames[i].r.library);
+        frames[i].symbol = nk_run_text(run, frames[i].r.symbol);
+        frames[i].displacement = frames[i].r.displacement;
+        frames[i].named = frames[i].r.symbol ? NK_NAMED_BY_PROCESS : NK_NAMED_NOT;
     }
     run->stacks[run->stack_count++] = (struct nk_run_stack){frames, r.n};
     return true;
@@ -395,7 +399,9 @@ int nk_run_open(struct nk_run *run, const char *path, struct nk_err *err)
     }
     run->path = copy(run, nk_bytes(whole ? whole : path, strlen(whole ? whole : path)));
     free(whole);
-    return fill(run, err);
+    int result = fill(run, err);
+    if (!result) nk_symbols_name(run);
+    return result;
 }
 
 void nk_run_free(struct nk_run *run)

@@ -85,7 +85,7 @@ static uint32_t guess(struct nk_run *run, const struct nk_run_failure *f)
     static const char stub[] = "__device_stub_";
     if (f->kernel || !f->container || !f->stack) return 0;
     for (uint32_t i = 0; i < f->stack->count && i < 64; i++) {
-        const char *symbol = nk_run_text(run, f->stack->frames[i].r.symbol);
+        const char *symbol = f->stack->frames[i].symbol;
         const char *at = strstr(symbol, stub);
         if (at) symbol = at + sizeof stub - 1;
         for (uint32_t k = 0; *symbol && k < f->container->names_count; k++)

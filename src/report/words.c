@@ -257,15 +257,21 @@ const char *nk_words_kind(uint32_t kind)
 
 static bool starts(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
 
-bool nk_words_frame(struct nk_buf *out, struct nk_run *run, const struct nk_run_frame *frame, size_t columns,
-                    bool *last)
+bool nk_words_folded(const struct nk_run_frame *frame)
 {
-    static const char *const folded[] = {"libcudart", "libcuda.so", "libnokernel", "libpthread", "ld-linux"};
+    static const char *const files[] = {"libcudart", "libcuda.so", "libnokernel", "libpthread", "ld-linux"};
+    const char *base = frame->library ? nk_words_base(frame->library->path) : "";
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (starts(base, files[i])) return true;
+    return false;
+}
+
+bool nk_words_frame(struct nk_buf *out, const struct nk_run_frame *frame, size_t columns, bool *last)
+{
     static const char *const ends[] = {"libpython", "python", "libc.so", "libc-"};
     const char *base = frame->library ? nk_words_base(frame->library->path) : "";
-    const char *symbol = nk_run_text(run, frame->r.symbol);
-    for (size_t i = 0; i < sizeof folded / sizeof *folded; i++)
-        if (starts(base, folded[i])) return false;
+    const char *symbol = frame->symbol;
+    if (nk_words_folded(frame)) return false;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) *last |= starts(base, ends[i]);
     *last |= starts(symbol, "_PyEval_") || starts(symbol, "PyEval_") || !strcmp(symbol, "_start");
     if (*last || (!*base && !*symbol)) return false;
@@ -273,7 +279,10 @@ bool nk_words_frame(struct nk_buf *out, struct nk_run *run, const struct nk_run_
     if (*symbol)
         nk_words_kernel(out, symbol, columns ? (room > 20 ? room : 20) : 0);
     else
-        nk_buf_format(out, "%s+0x%llx", base, (unsigned long long)frame->r.offset);
+        nk_buf_format(out, "%s+0x%llx%s", base, (unsigned long long)frame->r.offset,
+                      frame->named == NK_NAMED_CHANGED ? " (the file has changed since)"
+                      : frame->named == NK_NAMED_GONE  ? " (the file is gone)"
+                                                       : "");
     if (*base && *symbol) nk_buf_format(out, "  %s", base);
     return true;
 }

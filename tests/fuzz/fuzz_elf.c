@@ -25,6 +25,11 @@ static void sections(struct nk_bytes bytes)
         struct nk_elf_symbols walk;
         struct nk_elf_symbol symbol;
         if (nk_elf_symbols_begin(&elf, type, &walk, &err)) continue;
+        uint64_t addresses[] = {0, 64, 4096, UINT64_MAX};
+        struct nk_elf_symbol found[4] = {{.size = 0}};
+        nk_elf_symbols_cover(&walk, addresses, 4, found);
+        for (int i = 0; i < 4; i++)
+            if (found[i].size) touch_ends(found[i].name);
         while (nk_elf_symbols_next(&walk, &symbol)) touch_ends(symbol.name);
     }
 }

@@ -220,6 +220,28 @@ static void a_symbol_table_that_lies_is_refused_in_words(void **state)
     nk_buf_free(&buf);
 }
 
+static void the_function_that_covers_an_address_is_found_and_nothing_else(void **state)
+{
+    (void)state;
+    struct nk_buf buf = {0};
+    make_cubin(&buf, &(struct made_cubin){.sm = 90, .kernels = {{"one", 128, 0, 0, 0}, {"two", 256, 0x01, 0, 0}}});
+    struct nk_elf reader;
+    struct nk_elf_symbols table;
+    struct nk_elf_symbol found[3] = {{.size = 0}};
+    uint64_t addresses[3] = {128, 127, UINT64_MAX}, headers;
+    nk_elf_open(&reader, view_of(&buf), NULL);
+    assert_int_equal(nk_elf_symbols_begin(&reader, NK_SHT_SYMTAB, &table, NULL), 0);
+    nk_elf_symbols_cover(&table, addresses, 3, found);
+    assert_int_equal(found[0].size, 0); // "two" is there, but no function
+    assert_text(found[1].name, "one");
+    assert_int_equal(found[2].size, 0);
+    nk_bytes_u64(view_of(&buf), ELF_SHOFF, &headers);
+    patch(&buf, (size_t)headers + 2 * 64 + 56, UINT64_MAX, 8); // the entry size
+    assert_int_equal(nk_elf_symbols_begin(&reader, NK_SHT_SYMTAB, &table, NULL), 0);
+    nk_elf_symbols_cover(&table, addresses, 3, found);
+    nk_buf_free(&buf);
+}
+
 static void a_symbol_entry_size_near_the_largest_number_ends_the_walk(void **state)
 {
     (void)state;
@@ -322,6 +344,7 @@ int main(void)
         cmocka_unit_test(counts_that_do_not_fit_16_bits_are_taken_from_section_0),
         cmocka_unit_test(section_headers_beyond_the_end_are_reported_as_lost),
         cmocka_unit_test(symbols_are_read_with_their_names_and_sizes),
+        cmocka_unit_test(the_function_that_covers_an_address_is_found_and_nothing_else),
         cmocka_unit_test(a_symbol_table_that_lies_is_refused_in_words),
         cmocka_unit_test(a_symbol_entry_size_near_the_largest_number_ends_the_walk),
         cmocka_unit_test(a_name_of_more_than_64_kb_is_no_name),
