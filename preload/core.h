@@ -38,8 +38,8 @@ struct nk_core {
     char path[4096];   // of the recording; "" when there is none
     char parent[4096]; // of the recording of the process that forked this one
     char exe[4096];
-    uint32_t libraries, containers, kernels, failures, stacks, python_stacks; // ids given out
-    struct nk_table library_ids;                                              // hash of the path -> id
+    uint32_t libraries, containers, kernels, failures, stacks, python_stacks, graphs; // ids given out
+    struct nk_table library_ids;                                                      // hash of the path -> id
     struct nk_table unowned;   // id -> path, of libraries whose package is not recorded yet
     struct nk_table with_code; // ids of libraries whose device code was loaded, or that loaded some from memory
     struct nk_table failures_by_key;
@@ -76,6 +76,25 @@ struct nk_target nk_core_target(uint32_t gpu);
 // For a forked child: what was given an id in the parent's recording has none in ours.
 void nk_core_forget_ids(void);
 
+// A kernel whose look-up was not seen, under the name that the driver gives it. NULL: no memory.
+struct nk_kernel *nk_core_adopt(const void *function);
+
+// The kernels that a graph launches, each once, in the order of its nodes. Graphs with the same kernels share one,
+// which lives until the process ends.
+struct nk_graph {
+    uint32_t id; // in the recording; 0 until it is written
+    uint32_t nodes;
+    uint32_t count;
+    struct nk_graph_kernel {
+        struct nk_kernel *kernel;
+        uint32_t nodes;
+    } kernel[];
+};
+// What an executable graph launches now; NULL when that is not known.
+struct nk_graph *nk_core_graph_of(const void *exec);
+void nk_core_graph(struct nk_graph *graph, uint32_t gpu); // writes it when it is not yet in the recording
+void nk_core_graphs_forget(void);                         // for a forked child
+
 // Looks whether launched kernels of the container have an empty body in the image that is used; before its bytes go.
 void nk_core_hollow(struct nk_container *container);
 // The same for all containers that are left, at the end of the process, with a note where something was left out.
@@ -89,6 +108,7 @@ struct nk_event {
     bool runtime; // result is a cudaError_t that no driver call explains
     struct nk_kernel *kernel;
     struct nk_container *container;
+    struct nk_graph *graph;
     const void *caller;
     const void *stream;
     enum nk_pinned pinned;

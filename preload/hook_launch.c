@@ -3,64 +3,18 @@
 // Every launch ends in `launched`. With NOKERNEL_SYNC=off a launch that succeeds costs one look into the map of kernels
 // and one count. With NOKERNEL_SYNC=launch (the default) its own stream is then waited for, so that an error of the
 // kernel itself comes out of this launch and not out of an innocent later call.
-#define _GNU_SOURCE
 #include "record.h"
-
-#include <errno.h>
-#include <time.h>
+#include "wait.h"
 
 #define CALLER __builtin_return_address(0)
 
-static bool is_capturing(CUstream stream, bool per_thread)
-{
-    int status = NK_CAPTURE_NONE;
-    CUresult r =
-        per_thread ? nk_real.cuStreamIsCapturing_ptsz(stream, &status) : nk_real.cuStreamIsCapturing(stream, &status);
-    // An error (906: the legacy stream, while another one is captured) also means: do not touch this stream. 500 comes
-    // from drivers older than CUDA 10, which cannot capture.
-    return r == NK_CUDA_NOT_FOUND ? false : r != NK_CUDA_SUCCESS || status != NK_CAPTURE_NONE;
-}
-
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-// Waits for a stream, but not for ever: a kernel may wait for one that the program has still to launch (NCCL on several
-// GPUs of one process does), and would wait for ever for us. False when the limit is reached.
-static bool drain(CUstream stream, bool per_thread, CUresult *r)
-{
-    uint64_t start = 0, limit = nk_pin_limit;
-    for (unsigned turn = 0;; turn++) {
-        *r = per_thread ? nk_real.cuStreamQuery_ptsz(stream) : nk_real.cuStreamQuery(stream);
-        if (*r != NK_CUDA_NOT_READY || !limit) break;
-        if (turn == 64) start = now(); // short kernels end within some tens of queries
-        if (turn > 64 && now() - start > limit) return false;
-        if (turn > 1000) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-    }
-    if (*r == NK_CUDA_SUCCESS || *r == NK_CUDA_NOT_READY || *r == NK_CUDA_NOT_FOUND)
-        *r = per_thread ? nk_real.cuStreamSynchronize_ptsz(stream) : nk_real.cuStreamSynchronize(stream);
-    return true;
-}
-
-// Waits for the launch's own stream, never for the context: a device-wide wait breaks another thread's capture. In the
-// relaxed mode of this thread, or a capture in global mode elsewhere would be invalidated by our waiting.
 static __attribute__((cold, noinline)) CUresult wait_for(enum nk_entry_id api, CUfunction f, CUstream stream,
                                                          bool per_thread, const void *caller)
 {
-    int saved = errno, mode = NK_CAPTURE_RELAXED;
-    CUresult r = NK_CUDA_SUCCESS;
-    if (!is_capturing(stream, per_thread)) {
-        bool exchanged = nk_real.cuThreadExchangeStreamCaptureMode(&mode) == NK_CUDA_SUCCESS;
-        bool ended = drain(stream, per_thread, &r);
-        if (!ended) r = NK_CUDA_SUCCESS;
-        if (exchanged) nk_real.cuThreadExchangeStreamCaptureMode(&mode);
-        if (!ended) nk_record_gave_up(f);
-    }
+    bool gave_up;
+    CUresult r = nk_wait_stream(stream, per_thread, &gave_up);
+    if (gave_up) nk_record_gave_up(f);
     if (r != NK_CUDA_SUCCESS) nk_record_launch_failed(api, f, stream, r, NK_PINNED_SYNCHRONISED, caller);
-    errno = saved;
     return r;
 }
 

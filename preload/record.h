@@ -67,12 +67,27 @@ void nk_record_function(const void *function, const void *kernel, CUresult r, co
 void nk_record_first_launch(const void *function);
 void nk_record_launch_failed(enum nk_entry_id api, const void *function, const void *stream, CUresult r,
                              enum nk_pinned pinned, const void *caller);
-// A launch did not come to its end within the limit: from now on none is waited for.
+// A launch (of a graph: NULL) did not come to its end within the limit: from now on none is waited for.
 void nk_record_gave_up(const void *function);
 void nk_record_probe(enum nk_entry_id api, const void *function, CUresult r, const void *caller);
-void nk_record_graph(enum nk_entry_id api, const void *function, const void *stream, CUresult r, const void *caller);
 void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller);
 void nk_record_gpu(CUdevice device);
+
+// ---- graphs (hook_graph.c)
+
+// A kernel was refused as a node.
+void nk_record_graph(enum nk_entry_id api, const void *function, CUresult r, const void *caller);
+// The graphs that a conditional node may run; the array lives as long as the node.
+void nk_record_graph_bodies(CUgraphNode node, const CUgraph *bodies, unsigned count);
+// `exec` was made from `graph`, or took over all of it; the other calls change one node, named by the node of `graph`.
+void nk_record_graph_made(CUgraphExec exec, CUgraph graph);
+void nk_record_graph_updated(CUgraphExec exec, CUgraph graph);
+void nk_record_graph_kernel(CUgraphExec exec, CUgraphNode node, const void *function);
+void nk_record_graph_child(CUgraphExec exec, CUgraphNode node, CUgraph child);
+void nk_record_graph_enabled(CUgraphExec exec, CUgraphNode node, bool enabled);
+void nk_record_graph_gone(CUgraphExec exec);
+void nk_record_graph_failed(enum nk_entry_id api, CUgraphExec exec, const void *stream, CUresult r,
+                            enum nk_pinned pinned, const void *caller);
 
 // ---- the runtime (hook_runtime.c)
 

@@ -14,12 +14,10 @@
 
 static uint64_t thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
 
-// Errors that stay with the context: every later call returns them again (cuda.h: "the process must be terminated").
-static bool is_sticky(int result) { return result == 214 || result == 220 || (result >= 700 && result <= 720); }
-
 bool nk_core_is_serious(int result)
 {
-    return is_sticky(result) || result == NK_CUDA_OUT_OF_MEMORY || result == NK_CUDA_INVALID_SOURCE;
+    return result == 214 || result == 220 || (result >= 700 && result <= 721) || result == NK_CUDA_OUT_OF_MEMORY ||
+           result == NK_CUDA_INVALID_SOURCE;
 }
 
 // ---- stacks
@@ -121,7 +119,9 @@ static void look_at_call(struct nk_event *event)
 // One failure for each kind, kernel (or container, while the kernel is unknown), result and GPU.
 static uint64_t key_of(const struct nk_event *event)
 {
-    const void *subject = event->kernel ? (const void *)event->kernel : (const void *)event->container;
+    const void *subject = event->graph    ? (const void *)event->graph
+                          : event->kernel ? (const void *)event->kernel
+                                          : (const void *)event->container;
     uint64_t place = subject ? (uintptr_t)subject : (uint64_t)event->api;
     return nk_hash_u64(place) ^ nk_hash_u64((uint64_t)event->kind << 32 | (uint32_t)event->result) ^ event->gpu;
 }
@@ -133,6 +133,7 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
     if (!container && event->kernel) container = event->kernel->container;
     nk_core_container(container, event->caller);
     nk_core_kernel(event->kernel, event->gpu);
+    nk_core_graph(event->graph, event->gpu);
     struct nk_rec_failure record = {
         .id = failure->id,
         .kind = event->kind,
@@ -148,6 +149,7 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
         .thread = thread_id(),
         .stream = (uintptr_t)event->stream,
         .time = nk_core_time(),
+        .graph = event->graph ? event->graph->id : 0,
     };
     failure->counter = nk_writer_counter(&nk_core.writer, &record.counter);
     record.stack = add_stack();
@@ -213,7 +215,7 @@ static void add_surfaced(struct nk_failure *failure, enum nk_entry_id api, int r
 
 bool nk_core_comes_back(enum nk_entry_id api, int r, const void *caller)
 {
-    struct nk_failure *origin = is_sticky(r) ? origin_of(r) : NULL;
+    struct nk_failure *origin = nk_result_is_sticky(r) ? origin_of(r) : NULL;
     if (origin) add_surfaced(origin, api, r, caller);
     return origin != NULL;
 }
@@ -255,12 +257,15 @@ void nk_record_gave_up(const void *function)
     char text[512];
     nk_pin = 0;
     if (!nk_enter(&saved)) return;
-    const struct nk_kernel *kernel = nk_kernel_of(function);
+    const struct nk_kernel *kernel = function ? nk_kernel_of(function) : NULL;
     snprintf(
         text, sizeof text,
         "launches are no longer waited for: %.300s had not ended after %s s (NOKERNEL_WAIT), perhaps because it waits "
         "for a later one; errors of a kernel itself can now show in a later call",
-        kernel ? kernel->name : "a kernel", nk_core.settings.wait);
+        kernel     ? kernel->name
+        : function ? "a kernel"
+                   : "a graph",
+        nk_core.settings.wait);
     nk_core_note(text);
     nk_leave(saved);
 }
@@ -282,28 +287,11 @@ void nk_record_probe(enum nk_entry_id api, const void *function, CUresult r, con
     nk_leave(saved);
 }
 
-void nk_record_graph(enum nk_entry_id api, const void *function, const void *stream, CUresult r, const void *caller)
-{
-    int saved;
-    uint32_t gpu = nk_core_gpu_here();
-    if (!nk_enter(&saved)) return;
-    if (!nk_core_comes_back(api, r, caller))
-        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_GRAPH,
-                                        .api = api,
-                                        .result = r,
-                                        .kernel = nk_kernel_of(function),
-                                        .caller = caller,
-                                        .stream = stream,
-                                        .pinned = NK_PINNED_RETURNED,
-                                        .gpu = gpu});
-    nk_leave(saved);
-}
-
 void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller)
 {
     int saved;
     // 600: "not ready" is no error. Other results of a wait (invalid handle, no context) are the program's own affair.
-    if (!is_sticky(r) && !nk_result_is_image(r)) return;
+    if (!nk_result_is_sticky(r) && !nk_result_is_image(r)) return;
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
     if (!nk_core_comes_back(api, r, caller))

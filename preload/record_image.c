@@ -27,9 +27,10 @@ void nk_core_forget_ids(void)
 {
     nk_objects_reset();
     nk_core.libraries = nk_core.containers = nk_core.kernels = nk_core.failures = 0;
-    nk_core.stacks = nk_core.python_stacks = 0;
+    nk_core.stacks = nk_core.python_stacks = nk_core.graphs = 0;
     nk_core.library_ids = nk_core.unowned = nk_core.with_code = nk_core.failures_by_key = loads = (struct nk_table){0};
     nk_core.last_failure = NULL;
+    nk_core_graphs_forget();
     nk_core_hollow_forget();
 }
 
@@ -163,8 +164,8 @@ void nk_core_kernel(struct nk_kernel *kernel, uint32_t gpu)
     atomic_store_explicit(&kernel->launches, counter, memory_order_release);
 }
 
-// A handle whose look-up was not seen: newer drivers can name it.
-static struct nk_kernel *adopt(const void *function)
+// Newer drivers can name it.
+struct nk_kernel *nk_core_adopt(const void *function)
 {
     const char *name = NULL;
     if (nk_real.cuFuncGetName(&name, (CUfunction)function) != NK_CUDA_SUCCESS &&
@@ -181,7 +182,7 @@ void nk_record_first_launch(const void *function)
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
     struct nk_kernel *kernel = nk_kernel_of(function);
-    if (!kernel && function) kernel = adopt(function);
+    if (!kernel && function) kernel = nk_core_adopt(function);
     nk_core_kernel(kernel, gpu);
     if (kernel && kernel->launches) __atomic_fetch_add(kernel->launches, 1, __ATOMIC_RELAXED);
     nk_leave(saved);

@@ -55,6 +55,23 @@ typedef struct {
     CUcontext ctx; // v2 only
 } CUDA_KERNEL_NODE_PARAMS;
 
+// CUgraphNodeParams (cuGraphAddNode, 12.2) up to what is read.
+typedef struct {
+    int type, reserved[3];
+    union {
+        CUDA_KERNEL_NODE_PARAMS kernel;
+        CUgraph graph;
+        struct { // CUDA_CONDITIONAL_NODE_PARAMS
+            uint64_t handle;
+            int type;
+            unsigned size;
+            CUgraph *bodies; // the driver's own array, filled when the node was added; lives as long as the node
+            CUcontext ctx;
+        } conditional;
+    };
+} CUgraphNodeParams;
+enum { NK_NODE_KERNEL = 0, NK_NODE_GRAPH = 4, NK_NODE_CONDITIONAL = 13 }; // CUgraphNodeType
+
 enum { // CUdevice_attribute
     NK_ATTR_PCI_BUS = 33,
     NK_ATTR_PCI_DEVICE = 34,

@@ -21,5 +21,7 @@ const char *nk_result_name(enum nk_lib lib, int code);
 // True for the codes that mean "no image of this kernel could be used here": 98, 200, 209, 218, 221, 222, 223, 225, 227
 // and 500. 98, 200 and 500 have other causes too: whoever asks must know that a kernel or an image was the subject.
 bool nk_result_is_image(int code);
+// True for errors of the GPU's own work, which come late and stay: every later call in the context returns them again.
+bool nk_result_is_sticky(int code);
 
 #endif

@@ -50,6 +50,8 @@ enum nk_record_type {
     NK_REC_EXIT = 16,
     NK_REC_NOTE = 17,
     NK_REC_PYTHON = 18,
+    NK_REC_GRAPH = 19,
+    NK_REC_TRAIL = 20,
 };
 
 // Tail: `size` bytes of text, not NUL-terminated (it may hold any byte but NUL).
@@ -177,7 +179,11 @@ enum nk_failure_kind {
     NK_FAILED_GRAPH = 5,  // adding or launching a graph
     NK_FAILED_WAIT = 6,   // a call that waits returned an error of earlier work that no launch could be pinned to
 };
-enum nk_pinned { NK_PINNED_RETURNED = 1, NK_PINNED_SYNCHRONISED = 2 };
+enum nk_pinned {
+    NK_PINNED_RETURNED = 1,     // the call itself returned the error
+    NK_PINNED_SYNCHRONISED = 2, // the launch's stream was waited for
+    NK_PINNED_TRAIL = 3,        // TRAIL records tell which launches had not ended
+};
 
 // The first of each (kind, kernel or container, result, gpu); `counter` counts them all.
 struct nk_rec_failure {
@@ -194,7 +200,9 @@ struct nk_rec_failure {
     uint32_t runtime; // 1: `result` is a cudaError_t
     uint32_t python;  // id of a PYTHON record: the Python stack of the thread
     uint64_t thread, stream;
-    uint64_t time; // nanoseconds since 1970
+    uint64_t time;  // nanoseconds since 1970
+    uint32_t graph; // id of a GRAPH record: what was launched is a graph
+    uint32_t reserved;
 };
 
 struct nk_rec_frame {
@@ -217,6 +225,42 @@ struct nk_rec_python_frame {
 // Tail: n nk_rec_python_frame, innermost first; 128 at most.
 struct nk_rec_python {
     uint32_t id, n;
+};
+
+// The kernels that a graph launches, each once. Tail: n nk_rec_graph_kernel, in the order of the graph's nodes.
+struct nk_rec_graph {
+    uint32_t id;
+    uint32_t nodes; // kernel nodes, those of child graphs and of conditional bodies included
+    uint32_t n;
+    uint32_t reserved;
+};
+struct nk_rec_graph_kernel {
+    uint32_t kernel; // 0 unknown
+    uint32_t nodes;  // of this kernel
+};
+
+// The launches of one stream when an error of earlier work came back (NOKERNEL_SYNC=trail): one record a stream. They
+// are numbered from 1 in the order of their calls. Tail: n nk_rec_trail_launch: the last one that is known to have
+// ended, if it is still known which it was, then those after it.
+struct nk_rec_trail {
+    uint32_t failure, gpu;
+    uint64_t stream;   // the handle: 0 and 1 the legacy default stream, 2 the thread's own one
+    uint64_t thread;   // whose own default stream it is, else 0
+    uint64_t launched; // launches so far
+    uint64_t complete; // the first so many are known to have ended
+    uint64_t lost;     // of those after them, the first so many are no longer known
+    uint32_t flags;    // NK_TRAIL_*
+    int32_t stopped;   // why markers are off
+    uint32_t n, reserved;
+};
+enum {
+    NK_TRAIL_EVENTS = 1, // known by events, and only as of the stream's last launch
+    NK_TRAIL_OFF = 2,    // a marker failed with `stopped`: what ended after that is not known
+    NK_TRAIL_GONE = 4,   // the stream was destroyed
+};
+struct nk_rec_trail_launch {
+    uint64_t number, thread;
+    uint32_t kernel, graph; // kernel 0: a graph, or unknown
 };
 
 // Where an error that a failure left behind was read first.

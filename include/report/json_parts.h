@@ -46,6 +46,11 @@ void nk_json_add_verdict(const struct nk_json_at *at, json_t *object, const stru
                          const unsigned char *holds, const struct nk_run_gpu *gpu, struct nk_verdict verdict);
 void nk_json_add_place(const struct nk_json_at *at, json_t *object, const struct nk_run_container *c);
 
+// ---- launches (json_launches.c): null where a failure has none
+
+json_t *nk_json_graph(const struct nk_json_at *at, const struct nk_run_graph *graph);
+json_t *nk_json_trail(const struct nk_json_at *at, const struct nk_run_failure *f);
+
 // ---- members of the document
 
 void nk_json_add_recording(const struct nk_json_at *at, const struct nk_sums *sums);   // json_process.c

@@ -90,6 +90,29 @@ struct nk_run_surfaced {
     struct nk_run_library *library;
 };
 
+// The kernels that a graph launches, each once.
+struct nk_run_graph {
+    uint32_t nodes, count; // kernel nodes; kernels
+    const struct nk_run_graph_kernel {
+        struct nk_run_kernel *kernel; // NULL unknown
+        uint32_t nodes;
+    } * kernels;
+};
+
+// One launch of a stream; kernel or graph, or neither where it is not known.
+struct nk_run_launch {
+    uint64_t number, thread;
+    struct nk_run_kernel *kernel;
+    struct nk_run_graph *graph;
+};
+
+// The launches of a stream when a failure came back.
+struct nk_run_trail {
+    struct nk_rec_trail r;
+    struct nk_run_gpu *gpu;
+    const struct nk_run_launch *launches; // r.n of them
+};
+
 enum nk_failure_class {
     NK_CLASS_MISSING, // no image could be used
     NK_CLASS_OTHER,   // failed for another reason
@@ -105,6 +128,7 @@ struct nk_run_failure {
     const struct nk_run_stack *stack;
     const struct nk_run_python *python;     // or NULL
     const struct nk_run_surfaced *surfaced; // or NULL
+    struct nk_run_graph *graph;             // what was launched is a graph; or NULL
     uint64_t count;
     // Filled by nk_sums:
     enum nk_failure_class class;
@@ -135,9 +159,11 @@ struct nk_run {
     struct nk_run_python *pythons;
     struct nk_run_failure *failures;
     struct nk_run_surfaced *surfaced;
-    uint32_t *notes; // string ids
+    struct nk_run_graph *graphs;
+    struct nk_run_trail *trails; // those of a failure follow each other
+    uint32_t *notes;             // string ids
     size_t gpu_count, library_count, container_count, load_count, kernel_count, stack_count, python_count,
-        failure_count, surfaced_count, note_count;
+        failure_count, surfaced_count, graph_count, trail_count, note_count;
 };
 
 // 0, or -1 with a sentence that names the path: it cannot be read, or is no recording. Free it in both cases.

@@ -46,6 +46,8 @@ void nk_words_end(struct nk_buf *out, const struct nk_run *run);
 void nk_words_unread(struct nk_buf *out, const struct nk_run *run);
 // The word of an enum nk_failure_kind: "launch", "load", "lookup", "probe", "graph", "wait".
 const char *nk_words_kind(uint32_t kind);
+// The word of an enum nk_pinned: "returned", "synchronised", "trail".
+const char *nk_words_pinned(uint32_t pinned);
 
 // A frame of CUDA's runtime or driver, of this library, or of the loader: left out of the text.
 bool nk_words_folded(const struct nk_run_frame *frame);

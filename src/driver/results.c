@@ -54,3 +54,10 @@ bool nk_result_is_image(int code)
         return false;
     }
 }
+
+// Those of which cuda.h says that the process must be terminated, and the GPU's uncorrectable ones.
+bool nk_result_is_sticky(int code)
+{
+    return code == 214 || code == 220 || code == 700 || code == 702 || code == 710 || (code >= 714 && code <= 719) ||
+           code == 721;
+}

@@ -2,6 +2,7 @@
 #include "report/blocks.h"
 #include "driver/results.h"
 #include "report/candidates.h"
+#include "report/launches.h"
 #include "report/python.h"
 #include "report/words.h"
 
@@ -14,6 +15,7 @@ enum { MOST_BLOCKS = 5, MOST_LINES = 10, MOST_FRAMES = 5 };
 static bool together(const struct nk_run_failure *a, const struct nk_run_failure *b)
 {
     if (a->class != b->class || a->gpu != b->gpu || a->kernel != b->kernel || a->guess != b->guess) return false;
+    if (a->graph != b->graph || a->r.pinned == NK_PINNED_TRAIL || b->r.pinned == NK_PINNED_TRAIL) return a == b;
     if (a->kernel) return true;
     if (!a->container || !b->container) return a->container == b->container && a->r.api == b->r.api;
     return a->container->library ? a->container->library == b->container->library : a->container == b->container;
@@ -46,6 +48,10 @@ static void name_of(struct nk_buf *out, struct nk_run *run, const struct nk_run_
     const char *name = nk_run_text(run, f->kernel ? f->kernel->name : f->guess);
     if (*name)
         nk_words_kernel(out, name, columns);
+    else if (f->graph)
+        nk_words_graph(out, f->graph);
+    else if (f->r.pinned == NK_PINNED_TRAIL)
+        nk_buf_text(out, "work of the GPU");
     else if (f->container)
         unnamed(out, f);
     else
@@ -188,6 +194,7 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
     nk_page_buf(page, 2, label, NK_STYLE_BAD, &line);
     calls(page, run, f, &line);
     candidates(page, run, f);
+    nk_row_graph(page, run, f);
     if (f->guess) nk_page_row(page, 4, "name", NK_STYLE_PLAIN, "known from the host function in the native stack");
     if (run->gpu_count > 1 && f->gpu) {
         nk_buf_format(&line, "GPU %u, sm_%u", f->gpu->r.ordinal, f->gpu->r.sm);
@@ -200,6 +207,7 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
         nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
         if (f->r.kind == NK_FAILED_LOAD) has(page, f->container, NULL, &line);
     }
+    nk_row_trail(page, run, f);
     why(page, f);
     contradiction(page, f, &line);
     stack(page, f->stack, nk_row_python(page, run, f->python) ? "" : "at", &line);

@@ -87,8 +87,7 @@ void nk_json_add_failure(const struct nk_json_at *at, const struct nk_run_failur
         return;
     }
     json_object_set_new(object, "class", json_string(f->class == NK_CLASS_MISSING ? "missing-image" : "other"));
-    json_object_set_new(object, "pinned",
-                        json_string(f->r.pinned == NK_PINNED_SYNCHRONISED ? "synchronised" : "returned"));
+    json_object_set_new(object, "pinned", json_string(nk_words_pinned(f->r.pinned)));
     json_object_set_new(object, "kernel_known_from",
                         f->kernel  ? json_string("driver")
                         : f->guess ? json_string("stack")
@@ -99,6 +98,8 @@ void nk_json_add_failure(const struct nk_json_at *at, const struct nk_run_failur
     json_object_set_new(object, "native_stack", native_stack(at, f->stack));
     json_object_set_new(object, "python_stack", python_stack(at, f->python));
     json_object_set_new(object, "contradiction", json_boolean(f->contradiction));
+    json_object_set_new(object, "graph", nk_json_graph(at, f->graph));
+    json_object_set_new(object, "trail", nk_json_trail(at, f));
     json_array_append_new(at->doc->failures, object);
     if (f->contradiction)
         json_array_append_new(at->doc->contradictions,

@@ -238,6 +238,7 @@ static bool take_failure(struct nk_run *run, const struct nk_record *record)
     f.gpu = nk_run_gpu(run, f.r.gpu);
     f.stack = BY_ID(run, stack, f.r.stack);
     f.python = BY_ID(run, python, f.r.python);
+    f.graph = BY_ID(run, graph, f.r.graph);
     run->failures[run->failure_count++] = f;
     return true;
 }
@@ -274,6 +275,43 @@ static bool take_python(struct nk_run *run, const struct nk_record *record)
         frames[i] = (struct nk_run_python_frame){nk_run_text(run, f.file), nk_run_text(run, f.function), f.line};
     }
     run->pythons[run->python_count++] = (struct nk_run_python){frames, r.n};
+    return true;
+}
+
+static bool take_graph(struct nk_run *run, const struct nk_record *record)
+{
+    struct nk_rec_graph r;
+    nk_record_head(record, &r, sizeof r);
+    if (r.id != run->graph_count + 1 || !nk_record_holds(record, r.n, sizeof(struct nk_rec_graph_kernel))) return false;
+    struct nk_run_graph_kernel *kernels = nk_run_alloc(run, r.n * sizeof *kernels);
+    if (!kernels) return false;
+    for (uint32_t i = 0; i < r.n; i++) {
+        struct nk_rec_graph_kernel k = {0};
+        nk_bytes_copy(record->tail, i * sizeof k, &k, sizeof k);
+        kernels[i] = (struct nk_run_graph_kernel){BY_ID(run, kernel, k.kernel), k.nodes};
+    }
+    run->graphs[run->graph_count++] = (struct nk_run_graph){r.nodes, r.n, kernels};
+    return true;
+}
+
+static bool take_trail(struct nk_run *run, const struct nk_record *record)
+{
+    struct nk_run_trail t = {0};
+    nk_record_head(record, &t.r, sizeof t.r);
+    if (!t.r.failure || t.r.failure > run->failure_count ||
+        !nk_record_holds(record, t.r.n, sizeof(struct nk_rec_trail_launch)))
+        return false;
+    struct nk_run_launch *launches = nk_run_alloc(run, t.r.n * sizeof *launches);
+    if (!launches) return false;
+    for (uint32_t i = 0; i < t.r.n; i++) {
+        struct nk_rec_trail_launch l = {0};
+        nk_bytes_copy(record->tail, i * sizeof l, &l, sizeof l);
+        launches[i] =
+            (struct nk_run_launch){l.number, l.thread, BY_ID(run, kernel, l.kernel), BY_ID(run, graph, l.graph)};
+    }
+    t.launches = launches;
+    t.gpu = nk_run_gpu(run, t.r.gpu);
+    run->trails[run->trail_count++] = t;
     return true;
 }
 
@@ -326,6 +364,10 @@ static bool take(struct nk_run *run, const struct nk_record *record)
         return take_stack(run, record);
     case NK_REC_PYTHON:
         return take_python(run, record);
+    case NK_REC_GRAPH:
+        return take_graph(run, record);
+    case NK_REC_TRAIL:
+        return take_trail(run, record);
     case NK_REC_SURFACED:
         return take_surfaced(run, record);
     case NK_REC_EXIT:
@@ -349,9 +391,11 @@ static bool make_room(struct nk_run *run, const size_t n[])
     run->pythons = nk_run_alloc(run, n[NK_REC_PYTHON] * sizeof *run->pythons);
     run->failures = nk_run_alloc(run, n[NK_REC_FAILURE] * sizeof *run->failures);
     run->surfaced = nk_run_alloc(run, n[NK_REC_SURFACED] * sizeof *run->surfaced);
+    run->graphs = nk_run_alloc(run, n[NK_REC_GRAPH] * sizeof *run->graphs);
+    run->trails = nk_run_alloc(run, n[NK_REC_TRAIL] * sizeof *run->trails);
     run->notes = nk_run_alloc(run, n[NK_REC_NOTE] * sizeof *run->notes);
     return run->texts && run->gpus && run->libraries && run->containers && run->loads && run->kernels && run->stacks &&
-           run->pythons && run->failures && run->surfaced && run->notes;
+           run->pythons && run->failures && run->surfaced && run->graphs && run->trails && run->notes;
 }
 
 static void count_up(struct nk_run *run)
@@ -368,7 +412,7 @@ static void count_up(struct nk_run *run)
     }
 }
 
-enum { TYPES = NK_REC_PYTHON + 1 };
+enum { TYPES = NK_REC_TRAIL + 1 };
 
 // The process may still be writing: only what the first walk counted is taken, so that no array runs over.
 static int fill(struct nk_run *run, struct nk_err *err)

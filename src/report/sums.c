@@ -137,8 +137,9 @@ static bool counted(const struct nk_run *run, size_t index)
     const struct nk_run_failure *f = &run->failures[index];
     for (size_t i = 0; i < index; i++) {
         const struct nk_run_failure *e = &run->failures[i];
-        if (e->class != f->class || e->kernel != f->kernel) continue;
-        if (f->kernel || (e->container == f->container && (f->container || e->r.api == f->r.api))) return true;
+        if (e->class != f->class || e->kernel != f->kernel || e->graph != f->graph) continue;
+        if (f->kernel || f->graph || (e->container == f->container && (f->container || e->r.api == f->r.api)))
+            return true;
     }
     return false;
 }

@@ -249,6 +249,11 @@ void nk_words_unread(struct nk_buf *out, const struct nk_run *run)
                          "results are wrong.");
 }
 
+const char *nk_words_pinned(uint32_t pinned)
+{
+    return pinned == NK_PINNED_SYNCHRONISED ? "synchronised" : pinned == NK_PINNED_TRAIL ? "trail" : "returned";
+}
+
 const char *nk_words_kind(uint32_t kind)
 {
     static const char *const words[] = {"unknown", "launch", "load", "lookup", "probe", "graph", "wait"};

@@ -130,19 +130,67 @@ static void launch(CUfunction f)
     do_cuLaunchCooperativeKernel_ptsz(f, 1, 1, 1, 1, 1, 1, 0, stream, params);
 }
 
+// What the library asks about a graph is asked before the graph is used: an error that stays is then there in any case.
+static void ask_graph(CUgraph graph, CUgraphNode kernel, CUgraphNode child)
+{
+    CUDA_KERNEL_NODE_PARAMS node;
+    CUgraphNode nodes[8];
+    CUgraph inner;
+    size_t count = 8;
+    int type;
+    do_cuGraphGetNodes(graph, nodes, &count);
+    do_cuGraphNodeGetType(kernel, &type);
+    do_cuGraphKernelNodeGetParams(kernel, &node);
+    do_cuGraphKernelNodeGetParams_v2(kernel, &node);
+    do_cuGraphChildGraphNodeGetGraph(child, &inner);
+}
+
+static void change_graph(CUgraphExec exec, CUgraph graph, CUgraphNode kernel, CUgraphNode child, CUfunction f)
+{
+    void *data = NULL, *params[] = {&data}, *told[8] = {NULL};
+    CUDA_KERNEL_NODE_PARAMS node = {f, 1, 1, 1, 1, 1, 1, 0, params, NULL, NULL, NULL};
+    CUgraphNodeParams any = {.type = NK_NODE_KERNEL, .kernel = node};
+    CUgraphNode wrong;
+    CUgraph empty = NULL;
+    int how;
+    other("cuGraphCreate", &empty, NULL, NULL, NULL);
+    do_cuGraphExecKernelNodeSetParams(exec, kernel, &node);
+    do_cuGraphExecKernelNodeSetParams_v2(exec, kernel, &node);
+    do_cuGraphExecNodeSetParams(exec, kernel, &any);
+    do_cuGraphExecChildGraphNodeSetParams(exec, child, empty);
+    do_cuGraphNodeSetEnabled(exec, kernel, 1);
+    do_cuGraphExecUpdate(exec, graph, &wrong, &how);
+    do_cuGraphExecUpdate_v2(exec, graph, told);
+}
+
 static void graphs(CUfunction f)
 {
-    void *data = NULL, *params[] = {&data};
+    void *data = NULL, *params[] = {&data}, *told[8] = {NULL};
     CUDA_KERNEL_NODE_PARAMS node = {f, 1, 1, 1, 1, 1, 1, 0, params, NULL, NULL, NULL};
-    CUgraph graph = NULL;
-    CUgraphNode added;
-    CUgraphExec exec = NULL;
+    CUgraphNodeParams any = {.type = NK_NODE_KERNEL, .kernel = node};
+    CUgraph graph = NULL, inner = NULL;
+    CUgraphNode kernel = NULL, child = NULL, added;
+    CUgraphExec exec = NULL, more = NULL;
+    char text[16];
     other("cuGraphCreate", &graph, NULL, NULL, NULL);
+    other("cuGraphCreate", &inner, NULL, NULL, NULL);
     do_cuGraphAddKernelNode(&added, graph, NULL, 0, &node);
-    do_cuGraphAddKernelNode_v2(&added, graph, NULL, 0, &node);
-    other("cuGraphInstantiateWithFlags", &exec, graph, NULL, NULL);
+    do_cuGraphAddKernelNode_v2(&kernel, graph, NULL, 0, &node);
+    do_cuGraphAddNode(&added, graph, NULL, 0, &any);
+    do_cuGraphAddNode_v2(&added, graph, NULL, NULL, 0, &any);
+    any = (CUgraphNodeParams){.type = NK_NODE_GRAPH, .graph = inner};
+    do_cuGraphAddNode(&child, graph, NULL, 0, &any);
+    ask_graph(graph, kernel, child);
+    do_cuGraphInstantiate(&more, graph, &added, text, sizeof text);
+    do_cuGraphInstantiate_v2(&more, graph, &added, text, sizeof text);
+    do_cuGraphInstantiateWithParams(&more, graph, told);
+    do_cuGraphInstantiateWithParams_ptsz(&more, graph, told);
+    do_cuGraphInstantiateWithFlags(&exec, graph, 0);
     do_cuGraphLaunch(exec, stream);
     do_cuGraphLaunch_ptsz(exec, stream);
+    change_graph(exec, graph, kernel, child, f);
+    do_cuGraphLaunch(exec, stream);
+    do_cuGraphExecDestroy(exec);
 }
 
 static void wait_for_all(void)

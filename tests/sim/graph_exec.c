@@ -161,6 +161,7 @@ static int run(struct sim_graph *graph, struct sim_stream *stream)
         if (n->work.op == OP_GRAPH) inner = n->work.data;
         if (n->work.op == OP_CONDITIONAL) inner = sim_condition_chosen(n->work.data);
         if (inner) result = run(inner, stream);
+        if (inner && n->work.late) sim_stream_kernel(stream, n->work.late);
         if (result != OK) return result;
         if (n->work.op != OP_KERNEL && !inner && !n->disabled) sim_stream_do(stream, &n->work);
     }

@@ -1,0 +1,22 @@
+// wait.h - waiting for the stream of a launch, and asking whether it is being captured.
+//
+// Nothing of the host is disturbed: only the one stream is asked, never the context (a device-wide wait breaks the
+// capture of another thread), never while it is captured, and in the relaxed capture mode of this thread, which is
+// given back: in another mode our question would invalidate captures elsewhere.
+#ifndef NK_PRELOAD_WAIT_H
+#define NK_PRELOAD_WAIT_H
+
+#include "real.h"
+
+#include <stdbool.h>
+
+// Must the stream be left alone? `per_thread`: stream 0 is the thread's own default stream (a _ptsz function).
+bool nk_wait_captured(CUstream stream, bool per_thread);
+// This thread becomes relaxed; what to hand to nk_wait_strict afterwards (-1: the driver cannot, nothing to give back).
+int nk_wait_relax(void);
+void nk_wait_strict(int mode);
+// Waits until the work in the stream has ended: 0, or the error that it ended with. Returns 0 without having waited
+// when the stream is or becomes captured. After nk_pin_limit it gives up: 0, and *gave_up is set.
+CUresult nk_wait_stream(CUstream stream, bool per_thread, bool *gave_up);
+
+#endif
