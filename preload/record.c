@@ -85,7 +85,7 @@ static int open_file(struct nk_err *err)
         snprintf(nk_core.path, sizeof nk_core.path, "%.3790s/%.200s-%d%s.nkr", dir, name ? name + 1 : "program",
                  (int)getpid(), more);
         if (!nk_writer_open(&nk_core.writer, nk_core.path, err)) return 0;
-        if (errno != EEXIST) break;
+        if (access(nk_core.path, F_OK)) break; // not because there was one of that name
     }
     nk_core.path[0] = 0;
     return -1;

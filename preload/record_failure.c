@@ -167,7 +167,10 @@ void nk_core_fail(const struct nk_event *seen)
     look_at_call(&event);
     uint64_t key = key_of(&event);
     struct nk_failure *failure = nk_table_get(&nk_core.failures_by_key, key);
-    if (!failure && nk_core.writer.fd < 0) nk_core.unrecorded++;
+    if (!failure && nk_core.writer.fd < 0) {
+        nk_core.unrecorded++;
+        return;
+    }
     if (failure)
         __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED);
     else {

@@ -1,5 +1,5 @@
 // full_disk.c - a preloaded library that lets the disk be full: after FULL_AFTER bytes nothing more can be written to
-// recordings (files named *.nkr), the last write only in part, as on a real one.
+// recordings (files named *.nkr), the last write only in part, as on a real one. FULL_ERROR: another error than ENOSPC.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,7 +30,8 @@ static ssize_t room(int fd, size_t size)
         take = have < (long)size ? have : (long)size;
     } while (!atomic_compare_exchange_weak(&left, &have, have - take));
     if (take || !size) return take;
-    errno = ENOSPC;
+    const char *error = getenv("FULL_ERROR");
+    errno = error && *error ? atoi(error) : ENOSPC;
     return -1;
 }
 

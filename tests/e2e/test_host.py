@@ -4,6 +4,7 @@ That output and exit status are the same with and without the library is asserte
 here are the programs that are sensitive to it.
 """
 
+import errno
 import os
 import shutil
 import subprocess
@@ -131,10 +132,11 @@ def test_a_limit_on_file_sizes_does_not_kill_the_program(run, program):
     """Writing past RLIMIT_FSIZE raises SIGXFSZ, whose default ends the process."""
     prlimit = shutil.which("prlimit")
     assert prlimit, "prlimit of util-linux is missing"
-    for size in (0, 100, 4096, 20000):
+    for size, lost in ((0, 1), (100, 1), (4096, 1), (20000, 1), (1 << 20, 0)):
         out = run(prlimit, f"--fsize={size}", "--core=0", program("launches", "12.4", GOOD, BAD), *"ab" * 5,
                   exit_report=False)
         assert out.code == 0
+        assert out.stderr.count("ulimit -f") == lost, out.stderr
 
 
 # A command prefix: the program in a mount namespace of its own, with a small file system at NOKERNEL_DIR.
@@ -149,22 +151,33 @@ def may_mount():
         return subprocess.run([*MOUNTED, "true"], env=env, capture_output=True).returncode == 0
 
 
-FULL_DISKS = ["mounted", "stand-in"] if may_mount() else ["stand-in"]
-if len(FULL_DISKS) == 1:
+# A quota needs a file system that has them; what its end looks like to a program is only another error.
+FULL_DISKS = ["mounted", "stand-in", "quota"] if may_mount() else ["stand-in", "quota"]
+if len(FULL_DISKS) == 2:
     warnings.warn("no file system may be mounted here: a full disk is tried with a stand-in only")
 
 
 @pytest.mark.parametrize("kilobytes", [4, 8, 12, 16, 32])
 @pytest.mark.parametrize("how", FULL_DISKS)
 def test_a_full_disk_costs_the_recording_and_not_the_program(run, program, store, how, kilobytes):
-    app = program("threads", "12.4", GOOD, BAD, more=["-lpthread"])
+    app, quota = program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), how == "quota"
     if how == "mounted":
         out = run(*MOUNTED, app, 4, 20, env={"KILOBYTES": kilobytes}, exit_report=False)
     else:
         full = programs.linked(store, "libfull.so", [programs.compiled(store, "full_disk.c")], ["-ldl"], shared=True)
-        out = run(app, 4, 20, env={"FULL_AFTER": kilobytes * 1024 - 100}, before=[full], exit_report=False)
+        out = run(app, 4, 20, env={"FULL_AFTER": kilobytes * 1024 - 100, "FULL_ERROR": errno.EDQUOT if quota else ""},
+                  before=[full], exit_report=False)
     assert out.lines == ["good 80", "bad 80"]
-    assert out.stderr.count("No space left on device") == 1, out.stderr
+    assert out.stderr.count("Disk quota exceeded" if quota else "No space left on device") == 1, out.stderr
+    assert "calls that failed after that and are not in it: 80" in out.stderr or kilobytes == 4 or "FAILED" in out.stderr
+
+
+@pytest.mark.skipif("mounted" not in FULL_DISKS, reason="no file system may be mounted here")
+def test_a_file_system_that_may_only_be_read_costs_the_recording_and_says_so(run, program):
+    read_only = [*MOUNTED[:-2], MOUNTED[-2].replace("size=", "ro,size="), "sh"]
+    out = run(*read_only, program("launches", "12.4", GOOD, BAD), "a", "b", env={"KILOBYTES": 64}, exit_report=False)
+    assert "b 209" in out.lines
+    assert out.stderr.count("Read-only file system") == 1, out.stderr
 
 
 def test_switched_off_it_does_nothing_at_all(run, program):
