@@ -9,7 +9,7 @@
 #include "contents.h"
 #include "image/fatbin.h"
 #include "image/find.h"
-#include "image/kernels.h"
+#include "image/holdings.h"
 #include "packages/package.h"
 
 #include <fcntl.h>
@@ -19,14 +19,22 @@
 
 // ---- the failing container
 
-static void add_holds(struct nk_kernel *kernel, const struct nk_container *container, struct nk_bytes bytes)
+static void add_holds(struct nk_kernel *kernel, struct nk_container *container)
 {
     struct nk_rec_holds record = {.kernel = kernel->id, .n = (uint32_t)container->n_images};
     unsigned char *holds = container->n_images ? nk_got(malloc(container->n_images)) : NULL;
     if (!holds) return;
-    nk_container_holds(bytes, kernel->name, holds, container->n_images, NULL); // what it cannot tell is UNKNOWN
+    nk_holdings_of(container->holdings, kernel->name, holds, container->n_images); // what it cannot tell is UNKNOWN
     nk_writer_add(&nk_core.writer, NK_REC_HOLDS, &record, sizeof record, holds, container->n_images);
     free(holds);
+}
+
+// Kept as long as the container: the next kernel of it that fails costs nothing.
+static void read_holdings(struct nk_container *container, struct nk_bytes bytes)
+{
+    struct nk_holdings *holdings = nk_got(malloc(sizeof *holdings));
+    if (holdings) nk_holdings_read(holdings, bytes, container->n_images, NULL);
+    container->holdings = holdings;
 }
 
 enum { MAX_NAMES = 64, DECODE_LIMIT = 256 << 20 };
@@ -63,12 +71,17 @@ static void explain_container(struct nk_kernel *kernel, struct nk_container *con
 {
     struct nk_contents contents;
     bool wants_names = !kernel && !container->names_done, wants_holds = kernel && !kernel->holds_done;
-    if ((!wants_names && !wants_holds) || nk_contents_open(container, &contents)) return;
-    if (wants_names) add_names(container, contents.bytes);
-    if (wants_holds) add_holds(kernel, container, contents.bytes);
+    if (wants_names || (wants_holds && !container->holdings)) {
+        if (nk_contents_open(container, &contents)) return;
+        if (wants_names) add_names(container, contents.bytes);
+        if (wants_holds) read_holdings(container, contents.bytes);
+        nk_contents_close(&contents);
+    }
     if (wants_names) container->names_done = true;
-    if (wants_holds) kernel->holds_done = true;
-    nk_contents_close(&contents);
+    if (wants_holds && container->holdings) {
+        add_holds(kernel, container);
+        kernel->holds_done = true;
+    }
 }
 
 // ---- every library of the process that carries device code

@@ -8,7 +8,7 @@
 #include "core.h"
 
 #include "contents.h"
-#include "image/kernels.h"
+#include "image/holdings.h"
 #include "verdict/judge.h"
 
 #include <stdlib.h>

@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct nk_handle; // a live handle, in the list of its container
+struct nk_holdings; // image/holdings.h
+struct nk_handle;   // a live handle, in the list of its container
 
 // A fat binary, a bare cubin or PTX text that was registered or loaded.
 struct nk_container {
@@ -28,6 +29,7 @@ struct nk_container {
     bool refused;     // at a runtime's start
     struct nk_image *images;
     size_t n_images;
+    struct nk_holdings *holdings; // read when a kernel of it first fails; NULL before
     struct nk_handle *handles;
     struct nk_kernel *kernels; // those that are in the recording
 };

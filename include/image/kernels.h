@@ -1,4 +1,4 @@
-// kernels.h - the kernels of an image by name, and which images of a container hold a given one.
+// kernels.h - the kernels of an image by name, and what the size of their bodies tells.
 #ifndef NK_IMAGE_KERNELS_H
 #define NK_IMAGE_KERNELS_H
 
@@ -19,8 +19,6 @@ enum {
 #define NK_HOLLOW_BODY 512u
 // What a PTX body of nothing but "ret;" compiles to, on every architecture that was looked at.
 #define NK_RETURN_BODY 128u
-// nk_container_holds leaves larger images (decoded) unread: it runs inside somebody else's process.
-#define NK_HOLDS_LIMIT (256ull << 20)
 
 struct nk_kernel_view {
     struct nk_bytes name; // valid until the next nk_unpack with the same memory
@@ -50,13 +48,5 @@ typedef int (*nk_kernel_fn)(const struct nk_kernel_view *kernel, void *user);
 // named (NK_ERR_UNSUPPORTED: LTO-IR, unknown).
 int nk_image_kernels(const struct nk_entry_view *entry, struct nk_unpacked *memory, uint64_t limit, nk_kernel_fn each,
                      void *user, struct nk_err *err);
-
-// Which images of `container` (or bare image) hold the kernel `name`: holds[i] for i < n_images, in the order in which
-// nk_fatbin_next hands them out. Images that are not there or cannot be read are UNKNOWN.
-// Allocates at most NK_HOLDS_LIMIT + 8 bytes an image + 1 MB, and gives all of it back.
-// 0, or -1 with a sentence: the container cannot be walked to its end (what was filled before stands, the rest is
-// UNKNOWN), or memory is short (all UNKNOWN).
-int nk_container_holds(struct nk_bytes container, const char *name, unsigned char holds[], size_t n_images,
-                       struct nk_err *err);
 
 #endif

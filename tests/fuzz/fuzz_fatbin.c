@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "image/head.h"
-#include "image/kernels.h"
+#include "image/holdings.h"
 #include "image/target.h"
 
 #define LIMIT (1u << 20) // of decoded bytes: keeps a run short

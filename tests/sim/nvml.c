@@ -213,6 +213,30 @@ NO_PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3)
 #define ABSENT(name, ...)                                                                                              \
     NVML(name, __VA_ARGS__) { return NOT_SUPPORTED; }
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+// The slot of each GPU: PCI Express 4.0 with 16 lanes (16000 MB/s are number 4 of NVML's list). NCCL calls these
+// unchecked.
+#define SLOT(name, value)                                                                                              \
+    NVML(name, void *device, unsigned *out)                                                                            \
+    {                                                                                                                  \
+        NEED_DEVICE(i, device);                                                                                        \
+        (void)i;                                                                                                       \
+        *out = value;                                                                                                  \
+        return OK;                                                                                                     \
+    }
+SLOT(nvmlDeviceGetCurrPcieLinkGeneration, 4)
+SLOT(nvmlDeviceGetCurrPcieLinkWidth, 16)
+SLOT(nvmlDeviceGetPcieLinkMaxSpeed, 4)
+
+// Peers reach each other as cuDeviceCanAccessPeer says: 0 is NVML_P2P_STATUS_OK.
+NVML(nvmlDeviceGetP2PStatus, void *a, void *b, int index, int *out)
+{
+    NEED_DEVICE(from, a);
+    NEED_DEVICE(to, b);
+    (void)from, (void)to, (void)index;
+    *out = 0;
+    return OK;
+}
+
 ABSENT(nvmlDeviceGetNvLinkState, void *device, unsigned link, int *out)
 ABSENT(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, void *out)
 ABSENT(nvmlDeviceGetNvLinkCapability, void *device, unsigned link, int capability, unsigned *out)
@@ -220,7 +244,8 @@ ABSENT(nvmlDeviceGetNvLinkRemoteDeviceType, void *device, unsigned link, int *ou
 ABSENT(nvmlDeviceGetGpuFabricInfo, void *device, void *out)
 ABSENT(nvmlDeviceGetGpuFabricInfoV, void *device, void *out)
 ABSENT(nvmlDeviceGetFieldValues, void *device, int values, void *out)
-ABSENT(nvmlDeviceGetP2PStatus, void *a, void *b, int index, int *out)
+ABSENT(nvmlDeviceGetPlatformInfo, void *device, void *out)
+ABSENT(nvmlDeviceGetPciInfoExt, void *device, void *out)
 ABSENT(nvmlSystemGetConfComputeState, void *out)
 ABSENT(nvmlSystemGetConfComputeSettings, void *out)
 ABSENT(nvmlDeviceSetCpuAffinity, void *device)

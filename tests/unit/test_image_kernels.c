@@ -1,7 +1,7 @@
 // test_image_kernels.c - kernels by name, and which images of a container hold one.
 #include "test_image_maker.h"
 
-#include "image/kernels.h"
+#include "image/holdings.h"
 #include "recording/event.h"
 
 _Static_assert((int)NK_KERNEL_ABSENT == NK_HOLD_ABSENT && (int)NK_KERNEL_PRESENT == NK_HOLD_PRESENT &&
@@ -92,6 +92,30 @@ static void ptx_that_only_returns_is_hollow_beside_a_real_body(void **state)
     end_container(&buf, at);
     assert_holds(&buf, "k", "o+o");
     assert_holds(&buf, "real", "+++");
+    nk_buf_free(&buf);
+}
+
+static void what_was_read_once_answers_for_every_kernel(void **state)
+{
+    (void)state;
+    struct nk_buf buf = {0};
+    struct nk_holdings holdings;
+    unsigned char holds[3];
+    size_t at = begin_container(&buf);
+    add_cubin(&buf, 80, MAKE_ZSTD, "k", 128, "only80", 256);
+    add_cubin(&buf, 90, MAKE_ZSTD, "k", 1024, NULL, 0);
+    end_container(&buf, at);
+    assert_int_equal(nk_holdings_read(&holdings, view_of(&buf), 2, NULL), 0);
+    memset(buf.data, 0, buf.size); // the container is not needed any more
+    nk_holdings_of(&holdings, "k", holds, 3);
+    assert_memory_equal(holds, "\2\1\3", 3);
+    nk_holdings_of(&holdings, "only80", holds, 3);
+    assert_memory_equal(holds, "\1\0\3", 3);
+    nk_holdings_of(&holdings, "none", holds, 1);
+    assert_memory_equal(holds, "\0\0\3", 3);
+    nk_holdings_free(&holdings);
+    nk_holdings_of(&holdings, "k", holds, 2); // nothing was read
+    assert_memory_equal(holds, "\3\3\3", 3);
     nk_buf_free(&buf);
 }
 
@@ -264,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_small_body_beside_a_large_one_is_hollow),
         cmocka_unit_test(small_bodies_in_all_images_are_just_a_small_kernel),
         cmocka_unit_test(ptx_that_only_returns_is_hollow_beside_a_real_body),
+        cmocka_unit_test(what_was_read_once_answers_for_every_kernel),
         cmocka_unit_test(an_image_that_cannot_be_read_is_unknown),
         cmocka_unit_test(an_image_larger_than_the_limit_is_unknown),
         cmocka_unit_test(images_after_damage_and_images_that_are_not_there_are_unknown),
