@@ -10,6 +10,8 @@ void nk_check_runtime(struct nk_doctor *doctor);    // libraries that the loader
 void nk_check_coverage(struct nk_doctor *doctor);   // code for the GPUs
 void nk_check_recordings(struct nk_doctor *doctor); // refused launches; after nk_check_coverage
 void nk_check_settings(struct nk_doctor *doctor);   // environment variables
+// The variables that count: i = 0, 1, ...; NULL at the end.
+const char *nk_check_setting(size_t i);
 void nk_check_toolkit(struct nk_doctor *doctor);
 void nk_check_caches(struct nk_doctor *doctor);
 

@@ -81,10 +81,11 @@ struct nk_doctor_package {
     const char *installer;
     const char *metadata; // text of METADATA, for the known ones; ""
     enum nk_site_kind kind;
-    int cuda;          // as cuDriverGetVersion counts; 0 unknown or none; -1 a build for the CPU
-    bool known;        // a framework or a companion
-    bool hidden;       // another one of that name comes first
-    int64_t installed; // seconds since 1970; 0 unknown
+    int cuda;           // as cuDriverGetVersion counts; 0 unknown or none; -1 a build for the CPU
+    bool known;         // a framework or a companion
+    bool hidden;        // another one of that name comes first
+    const char *record; // a fingerprint of its RECORD: 16 hex digits, "" without one
+    int64_t installed;  // seconds since 1970; 0 unknown
 };
 
 // Containers on a GPU; word: "native", "jit", "partly", "none", "unknown", or "" when there is nothing to cover.
@@ -104,6 +105,8 @@ struct nk_doctor_library {
     struct nk_doctor_package *package; // NULL: none
     const char *path;                  // absolute
     const char *shown;                 // "torch/lib/libtorch_cuda.so"
+    const char *hash;                  // "sha256=...", as RECORD says; ""
+    const char *build_id;
     struct nk_image *images;
     struct nk_doctor_box *boxes;
     size_t image_count, image_room, box_count, box_room;

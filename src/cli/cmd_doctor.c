@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/recordings.h"
 #include "doctor/doctor.h"
+#include "doctor/saved.h"
 #include "report/words.h"
 
 #include <limits.h>
@@ -29,6 +30,10 @@ const struct nk_command nk_cmd_doctor = {
             "  --root FOLDER         another system's files: an unpacked image, a mounted disk\n"
             "  --recordings FOLDER   recordings that may be evidence (else the state folder; none: no)\n"
             "\n"
+            "A combination that works\n"
+            "  --save FILE           write what is there now: GPUs, driver, Python, packages, libraries\n"
+            "  --compare FILE        what changed since, and the commands that bring it back\n"
+            "\n"
             "How to say it\n"
             "  --json                as JSON (schema nokernel-doctor/1)\n"
             "  --fail-on SEVERITY    end with status 4 if something is found that is at least a\n"
@@ -39,14 +44,15 @@ const struct nk_command nk_cmd_doctor = {
             "nokernel explain D602 tells of a finding, nokernel explain findings lists them.\n"
             "\n"
             "Exit status: 0 reported, whatever was found; 1 the output could not be written; 2 wrong\n"
-            "usage; 4 something is as bad as --fail-on says.\n",
+            "usage; 3 the file of --compare cannot be read; 4 something is as bad as --fail-on says\n"
+            "(a change since --compare counts as a warning).\n",
     .main = doctor_main,
 };
 
 enum { EXIT_GATE = 4 };
 
 struct words {
-    const char *python, *gpu, *root, *recordings, *fail_on, *paths;
+    const char *python, *gpu, *root, *recordings, *fail_on, *paths, *save, *compare;
     bool json;
 };
 
@@ -77,6 +83,7 @@ static int check(const struct words *w, int operands)
     if (operands) return nk_cli_fail(NK_EXIT_USAGE, "doctor: it takes options only; nokernel doctor --help tells more");
     if (strcmp(w->paths, "short") && strcmp(w->paths, "full"))
         return nk_cli_fail(NK_EXIT_USAGE, "doctor: --paths %s: short or full was expected", w->paths);
+    if (w->save && w->compare) return nk_cli_fail(NK_EXIT_USAGE, "doctor: either --save or --compare");
     if (w->fail_on && severity_of(w->fail_on) < 0)
         return nk_cli_fail(NK_EXIT_USAGE, "doctor: --fail-on %s: note, warning or failure was expected", w->fail_on);
     if (w->root && (*w->root != '/' || access(w->root, R_OK | X_OK)))
@@ -105,12 +112,46 @@ static int write_out(const struct nk_doctor *doctor, bool json)
     return code;
 }
 
+static int report(const struct nk_doctor *doctor, const struct words *w)
+{
+    int code = write_out(doctor, w->json);
+    if (code || !w->fail_on) return code;
+    return nk_doctor_count(doctor, (enum nk_severity)severity_of(w->fail_on)) ? EXIT_GATE : NK_EXIT_OK;
+}
+
+static int save(const struct nk_doctor *doctor, const struct words *w)
+{
+    struct nk_err err = {0};
+    if (nk_doctor_save(doctor, w->save, &err)) return nk_cli_fail(NK_EXIT_OUTPUT, "doctor: --save %s", err.text);
+    return report(doctor, w);
+}
+
+static int compare(struct nk_doctor *doctor, const struct words *w)
+{
+    struct nk_doctor_changes changes;
+    struct nk_buf out = {0};
+    struct nk_err err = {0};
+    if (nk_doctor_compare(doctor, w->compare, &changes, &err))
+        return nk_cli_fail(NK_EXIT_INPUT, "doctor: --compare %s", err.text);
+    if (w->json)
+        nk_doctor_changes_json(&out, doctor, &changes);
+    else
+        nk_doctor_changes_text(&out, doctor, &changes, w->compare);
+    int code = out.failed ? nk_cli_fail(NK_EXIT_OUTPUT, "not enough memory for the output")
+                          : nk_cli_write(STDOUT_FILENO, &out);
+    if (!code && changes.count && w->fail_on && severity_of(w->fail_on) <= NK_SEVERITY_WARNING) code = EXIT_GATE;
+    nk_doctor_changes_free(&changes);
+    nk_buf_free(&out);
+    return code;
+}
+
 static int doctor_main(int argc, char **argv)
 {
     struct words w = {.paths = "short"};
     const struct nk_option options[] = {{"--python", &w.python, NULL},   {"--gpu", &w.gpu, NULL},
                                         {"--root", &w.root, NULL},       {"--recordings", &w.recordings, NULL},
                                         {"--fail-on", &w.fail_on, NULL}, {"--paths", &w.paths, NULL},
+                                        {"--save", &w.save, NULL},       {"--compare", &w.compare, NULL},
                                         {"--json", NULL, &w.json},       {0}};
     struct nk_doctor doctor;
     struct nk_err err = {0};
@@ -131,8 +172,7 @@ static int doctor_main(int argc, char **argv)
     if (nk_doctor_examine(&doctor, &asked, &err))
         code = nk_cli_fail(NK_EXIT_USAGE, "doctor: %s%s", w.gpu && err.code == NK_ERR_USAGE ? "--gpu " : "", err.text);
     else
-        code = write_out(&doctor, w.json);
-    if (!code && w.fail_on && nk_doctor_count(&doctor, (enum nk_severity)severity_of(w.fail_on))) code = EXIT_GATE;
+        code = w.compare ? compare(&doctor, &w) : w.save ? save(&doctor, &w) : report(&doctor, &w);
     nk_doctor_free(&doctor);
     nk_recordings_free(&recordings);
     nk_buf_free(&command);

@@ -90,22 +90,22 @@ static void found(struct nk_doctor *doctor, enum nk_finding_name name, const cha
     if (reason != NK_REASON_COUNT && breaks(doctor, reason)) f->severity = NK_SEVERITY_FAILURE;
 }
 
+const char *nk_check_setting(size_t i)
+{
+    static const char *const names[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",    "CUDA_FORCE_PTX_JIT",
+                                        "CUDA_DISABLE_PTX_JIT", "CUDA_MODULE_LOADING",  "CUDA_LAUNCH_BLOCKING",
+                                        "CUDA_CACHE_DISABLE",   "TORCH_CUDA_ARCH_LIST", "PYTORCH_NVML_BASED_CUDA_CHECK",
+                                        "LD_PRELOAD",           "LD_LIBRARY_PATH"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
 static void row(struct nk_doctor *doctor)
 {
-    static const char *const names[] = {"CUDA_VISIBLE_DEVICES",
-                                        "CUDA_DEVICE_ORDER",
-                                        "CUDA_FORCE_PTX_JIT",
-                                        "CUDA_DISABLE_PTX_JIT",
-                                        "CUDA_MODULE_LOADING",
-                                        "CUDA_LAUNCH_BLOCKING",
-                                        "CUDA_CACHE_DISABLE",
-                                        "TORCH_CUDA_ARCH_LIST",
-                                        "PYTORCH_NVML_BASED_CUDA_CHECK",
-                                        "LD_PRELOAD"};
     struct nk_buf *out = &nk_doctor_row(doctor, "settings")->found;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i]))
-            nk_buf_format(out, "%s%s=%s", out->size ? ", " : "", names[i], nk_doctor_shown(doctor, getenv(names[i])));
+    for (size_t i = 0; nk_check_setting(i); i++)
+        if (getenv(nk_check_setting(i)))
+            nk_buf_format(out, "%s%s=%s", out->size ? ", " : "", nk_check_setting(i),
+                          nk_doctor_shown(doctor, getenv(nk_check_setting(i))));
     if (!out->size) nk_buf_text(out, "none that changes what runs");
 }
 

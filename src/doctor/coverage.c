@@ -103,12 +103,14 @@ static bool read_library(struct nk_doctor *doctor, const char *path, struct nk_d
     struct nk_file file;
     struct nk_elf elf;
     struct nk_elf_section section;
+    char build_id[NK_BUILD_ID_TEXT];
     bool holds = false;
     if (!nk_file_open(&file, nk_doctor_path(&whole, doctor->asked.root, path), NULL)) {
         holds = !nk_elf_open(&elf, file.bytes, NULL) && nk_elf_find_name(&elf, ".nv_fatbin", &section);
         if (holds) {
-            *l = (struct nk_doctor_library){.size = file.bytes.size, .machine = elf.machine};
+            *l = (struct nk_doctor_library){.size = file.bytes.size, .machine = elf.machine, .hash = "", .shown = path};
             l->path = nk_doctor_keep_text(doctor, path);
+            l->build_id = nk_elf_build_id(&elf, build_id) ? nk_doctor_keep_text(doctor, build_id) : "";
             nk_find_images(file.bytes, NK_FIND_SECTIONS_ONLY, add_box, &(struct reading){doctor, l}, NULL);
         }
         nk_file_close(&file);

@@ -168,7 +168,8 @@ static void add(struct nk_doctor *doctor, const struct nk_doctor_site *site, con
         nk_doctor_grow(doctor, doctor->packages, doctor->package_count, &doctor->package_room, sizeof *list);
     if (list) doctor->packages = list;
     if (!p || !list) return;
-    *p = (struct nk_doctor_package){.site = site->path, .kind = site->kind, .metadata = "", .installer = ""};
+    *p = (struct nk_doctor_package){
+        .site = site->path, .kind = site->kind, .metadata = "", .installer = "", .record = ""};
     p->info = nk_doctor_keep_text(doctor, info);
     p->name = nk_doctor_keep(doctor, info, cut && cut < size ? cut : size);
     const char *version = cut && cut < size ? info + cut + 1 : "";

@@ -35,7 +35,8 @@ static bool is_library(const char *name, size_t size)
 
 // ---- RECORD
 
-static void listed(struct listing *l, const char *entry, size_t size)
+// `rest`: the fields behind the path, ",sha256=...,123".
+static void listed(struct listing *l, const char *entry, size_t size, const char *rest, size_t rest_size)
 {
     struct nk_doctor_package *p = l->package;
     struct nk_buf path = {0};
@@ -45,8 +46,10 @@ static void listed(struct listing *l, const char *entry, size_t size)
         nk_buf_format(&path, "%s/%.*s", p->site, (int)size, entry);
     if (path.data && nk_table_put(&l->listed, key_of(path.data, path.size), p)) l->doctor->failed = true;
     l->listed_here++;
-    if (path.data && !p->hidden && !nk_coverage_add(l->doctor, path.data, p) && p->known &&
-        !nk_doctor_exists(l->doctor->asked.root, path.data)) {
+    struct nk_doctor_library *library = path.data && !p->hidden ? nk_coverage_add(l->doctor, path.data, p) : NULL;
+    if (library && rest_size && *rest == ',')
+        library->hash = nk_doctor_keep(l->doctor, rest + 1, strcspn(rest + 1, ",\r\n"));
+    if (path.data && !p->hidden && !library && p->known && !nk_doctor_exists(l->doctor->asked.root, path.data)) {
         if (l->lost_count++ < MOST_SHOWN) nk_buf_format(&l->lost, "%.*s\n", (int)size, entry);
     }
     nk_buf_free(&path);
@@ -64,7 +67,10 @@ static void read_record(struct listing *l, struct nk_bytes text)
         const char *stop = *start == '"' ? memchr(start + 1, '"', (size_t)(end - start - 1))
                                          : memchr(start, ',', (size_t)(end - start));
         start += *start == '"';
-        if (stop && stop > start && is_library(start, (size_t)(stop - start))) listed(l, start, (size_t)(stop - start));
+        if (stop && stop > start && is_library(start, (size_t)(stop - start))) {
+            const char *fields = stop + (*stop == '"');
+            listed(l, start, (size_t)(stop - start), fields, (size_t)(end - fields));
+        }
         hit = end - all;
         if ((size_t)hit >= text.size) break;
     }
@@ -143,12 +149,16 @@ static void read_package(struct listing *l, struct nk_doctor_package *p)
     struct nk_buf path = {0};
     struct nk_file file;
     nk_buf_format(&path, "%s%s/%s/RECORD", l->doctor->asked.root, p->site, p->info);
+    char fingerprint[24];
     size_t before = l->doctor->library_count;
     l->package = p;
     l->listed_here = 0;
     bool has_record = path.data && !nk_file_open(&file, path.data, NULL);
     if (has_record) {
         read_record(l, file.bytes);
+        snprintf(fingerprint, sizeof fingerprint, "%016llx",
+                 (unsigned long long)nk_hash_bytes(file.bytes.data, file.bytes.size));
+        p->record = nk_doctor_keep_text(l->doctor, fingerprint);
         nk_file_close(&file);
     }
     if (p->known) tell_lost(l);

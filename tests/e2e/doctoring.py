@@ -18,12 +18,20 @@ from pathlib import Path
 import jsonschema
 from conftest import COMMAND, ROOT, SIM, TIMEOUT
 
-SCHEMA = ROOT / "include" / "report" / "schema" / "nokernel-doctor-1.json"
+SCHEMAS = ROOT / "include" / "report" / "schema"
 
 
 @functools.cache
-def schema():
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+def schema(name):
+    return jsonschema.Draft202012Validator(json.loads((SCHEMAS / name).read_text()))
+
+
+def checked(text, name):
+    """A JSON document that fits the schema of that name."""
+    out = json.loads(text)
+    errors = [f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in schema(name).iter_errors(out)]
+    assert not errors, "the JSON does not fit its schema:\n" + "\n".join(errors[:10])
+    return out
 
 
 class Environment:
@@ -100,9 +108,7 @@ def doctor(*arguments, code=0, **how):
     done = run("--json", *arguments, **how)
     assert done.returncode == code, f"ended with {done.returncode}, not {code}:\n{done.stdout[-2000:]}\n{done.stderr}"
     assert not done.stderr, done.stderr
-    out = json.loads(done.stdout)
-    errors = [f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in schema().iter_errors(out)]
-    assert not errors, "the JSON does not fit its schema:\n" + "\n".join(errors[:10])
+    out = checked(done.stdout, "nokernel-doctor-1.json")
     assert sum(f["primary"] for f in out["findings"]) <= 1
     return out
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 import sets
-from doctoring import Environment, area, codes, doctor, finding
+from doctoring import Environment, area, checked, codes, doctor, finding, run as run_doctor
 
 
 @pytest.fixture
@@ -130,3 +130,56 @@ def test_nothing_of_the_framework_is_run():
     """The interpreter is examined under a PATH and a HOME where nothing could be started."""
     out = examine("torch-cuda12", "sm_120", env={"PATH": "/nonexistent"})
     assert out["python"]["version"].startswith("3.") and finding(out, "D602", "torch")
+
+
+# ---- recordings of earlier runs
+
+
+@pytest.fixture
+def failed(run):
+    """The folder of a recording of a training that failed on sm_120."""
+    out = run(sets.python("torch-cuda12"), sets.TRAIN, sm=120, env=sets.environment("torch-cuda12"))
+    return out.folder
+
+
+def with_recordings(folder, gpu, **how):
+    env = sets.environment("torch-cuda12")
+    return doctor("--gpu", gpu, "--recordings", folder, python=how.pop("python", sets.python("torch-cuda12")), env=env, **how)
+
+
+def test_a_refused_launch_that_was_recorded_is_the_evidence(failed):
+    out = with_recordings(failed, "sm_120@580")
+    found = finding(out, "D601", "torch")
+    assert found["severity"] == "failure" and found["primary"] and "D602" not in codes(out)
+    assert any("elementwise_kernel" in line and "was refused (209)" in line for line in found["evidence"])
+    assert '"torch>=2.7.0"' in found["repairs"][0]["command"]
+
+
+def test_a_recording_from_another_gpu_is_no_evidence(failed):
+    assert "D601" not in codes(with_recordings(failed, "sm_86@580"))
+
+
+def test_a_recording_of_another_environment_is_no_evidence(failed, whole):
+    out = with_recordings(failed, "sm_120@580", python=whole("torch-cuda12"))
+    assert "D601" not in codes(out) and finding(out, "D602", "torch")
+
+
+def test_a_recording_that_cannot_be_read_disturbs_nothing(tmp_path):
+    (tmp_path / "broken.nkr").write_bytes(b"NKR" * 100)
+    assert finding(with_recordings(tmp_path, "sm_120@580"), "D602", "torch")
+
+
+# ---- a combination that worked
+
+
+def test_saved_on_one_torch_and_compared_with_another(tmp_path):
+    path = tmp_path / "f.json"
+    env = sets.environment("torch-cuda12")
+    words = ("--gpu", "sm_80@580", "--recordings", "none")
+    assert run_doctor(*words, "--save", path, python=sets.python("torch-cuda12"), env=env).returncode == 0
+    done = run_doctor(*words, "--json", "--compare", path, python=sets.python("torch-cuda13"), env=env)
+    out = checked(done.stdout, "nokernel-doctor-compare-1.json")
+    version = sets.torch("torch-cuda12")[0]
+    assert [c["then"] for c in out["changes"] if c["name"] == "torch"] == [version]
+    assert any(f'"torch=={version}" --index-url https://download.pytorch.org/whl/cu121' in b["command"] for b in out["back"])
+    assert path.stat().st_size < 100_000

@@ -1,0 +1,13 @@
+// state.h - what an environment consists of, as JSON that two times can be compared by: see saved.h.
+#ifndef NK_DOCTOR_STATE_H
+#define NK_DOCTOR_STATE_H
+
+#include "doctor/model.h"
+
+#include <jansson.h>
+
+// A new reference: {"gpus", "driver", "python": texts; "settings": texts by name; "packages", "libraries", "runtimes":
+// {"version", "content"} by name}. NULL when memory is short.
+json_t *nk_doctor_state(const struct nk_doctor *doctor);
+
+#endif

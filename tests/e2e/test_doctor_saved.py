@@ -1,0 +1,155 @@
+"""`nokernel doctor --save` and `--compare`: what changed since an environment worked, and the way back."""
+
+import shutil
+
+import pytest
+import scanning
+from doctoring import Environment, checked, run as run_doctor
+from fixtures import images
+
+GPU = ("--gpu", "sm_80@580", "--recordings", "none")
+
+
+@pytest.fixture
+def library(store):
+    return lambda *words: scanning.shared(store, nv_fatbin=[images.container(store, words, ["_Z3k_aPf"])])
+
+
+@pytest.fixture
+def env(tmp_path, library):
+    env = Environment(tmp_path / "root")
+    env.install("torch", "2.4.1+cu121", {"torch/lib/libtorch_cuda.so": library("80", "90")})
+    env.install("torchvision", "0.19.1+cu121")
+    env.install("xformers", "0.0.28.post1")
+    return env
+
+
+@pytest.fixture
+def saved(env, tmp_path):
+    path = tmp_path / "worked.json"
+    done = run_doctor(*GPU, "--save", path, python=env)
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def compare(where, saved, *more, code=0, **how):
+    done = run_doctor(*(how.pop("gpu", GPU)), "--json", "--compare", saved, *more, python=where, **how)
+    assert done.returncode == code, done.stderr
+    return checked(done.stdout, "nokernel-doctor-compare-1.json")
+
+
+def changes(out):
+    return {(c["area"], c["name"]): (c["then"], c["now"]) for c in out["changes"]}
+
+
+def replaced(env, name, version, files=None):
+    shutil.rmtree(next(env.site.glob(f"{name}-*.dist-info")))
+    env.install(name, version, files)
+
+
+def test_what_is_saved_fits_its_schema_and_names_everything(saved):
+    out = checked(saved.read_text(), "nokernel-doctor-saved-1.json")
+    assert out["gpus"] == "sm_80" and out["python"] == "3.11.7"
+    assert {n: p["version"] for n, p in out["packages"].items()} == {
+        "torch": "2.4.1+cu121", "torchvision": "0.19.1+cu121", "xformers": "0.0.28.post1",
+    }
+    assert all(p["content"] for p in out["packages"].values()) and "torch/lib/libtorch_cuda.so" in out["libraries"]
+
+
+def test_saving_reports_as_always(env, tmp_path):
+    done = run_doctor(*GPU, "--save", tmp_path / "f", python=env)
+    assert done.stdout == run_doctor(*GPU, python=env).stdout
+
+
+def test_nothing_has_changed(env, saved):
+    out = compare(env, saved)
+    assert out["changes"] == [] and out["back"] == [] and (out["packages"], out["libraries"]) == (3, 1)
+
+
+def test_a_changed_package_comes_back_from_its_index(env, saved):
+    replaced(env, "torch", "2.7.0+cu128")
+    out = compare(env, saved)
+    assert changes(out)["package", "torch"] == ("2.4.1+cu121", "2.7.0+cu128")
+    assert [b["command"] for b in out["back"]] == [
+        '/venv/bin/python -m pip install --force-reinstall --no-deps "torch==2.4.1+cu121" '
+        "--index-url https://download.pytorch.org/whl/cu121"
+    ]
+
+
+def test_packages_of_two_indexes_are_two_commands(env, saved):
+    replaced(env, "torch", "2.7.0+cu128")
+    replaced(env, "torchvision", "0.22.0+cu128")
+    replaced(env, "xformers", "0.0.30")
+    commands = [b["command"] for b in compare(env, saved)["back"]]
+    assert len(commands) == 2
+    assert '"torch==2.4.1+cu121" "torchvision==0.19.1+cu121" --index-url' in commands[0]
+    assert commands[1].endswith('--no-deps "xformers==0.0.28.post1"')
+
+
+def test_what_has_come_since_is_removed_and_what_went_comes_back(env, saved):
+    shutil.rmtree(next(env.site.glob("xformers-*.dist-info")))
+    env.install("flash-attn", "2.6.3")
+    out = compare(env, saved)
+    assert changes(out) == {("package", "xformers"): ("0.0.28.post1", ""), ("package", "flash-attn"): ("", "2.6.3")}
+    assert out["back"][0]["command"].endswith("-m pip uninstall -y flash-attn")
+    assert '"xformers==0.0.28.post1"' in out["back"][1]["command"]
+
+
+def test_a_package_of_the_same_version_with_other_files_is_a_change(env, saved):
+    replaced(env, "xformers", "0.0.28.post1", {"xformers/new.py": ""})
+    out = compare(env, saved)
+    assert list(changes(out)) == [("package", "xformers")] and '"xformers==0.0.28.post1"' in out["back"][0]["command"]
+
+
+def test_a_library_that_was_replaced_in_place_is_a_change(env, saved, library):
+    shutil.copy(library("80"), env.site / "torch" / "lib" / "libtorch_cuda.so")
+    out = compare(env, saved)
+    assert list(changes(out)) == [("library", "torch/lib/libtorch_cuda.so")]
+    assert "install its package anew" in out["back"][0]["text"]
+
+
+def test_settings_that_changed_are_put_back(env, tmp_path):
+    path = tmp_path / "f.json"
+    run_doctor(*GPU, "--save", path, python=env, env={"CUDA_MODULE_LOADING": "LAZY"})
+    out = compare(env, path, env={"CUDA_LAUNCH_BLOCKING": "1"})
+    assert changes(out) == {("setting", "CUDA_MODULE_LOADING"): ("LAZY", ""), ("setting", "CUDA_LAUNCH_BLOCKING"): ("", "1")}
+    assert [b["command"] for b in out["back"]] == ['export CUDA_MODULE_LOADING="LAZY"', "unset CUDA_LAUNCH_BLOCKING"]
+    assert all(b["safe"] for b in out["back"])
+
+
+def test_gpu_and_driver_that_changed_are_told(env, tmp_path):
+    path = tmp_path / "f.json"
+    none = ("--recordings", "none")
+    run_doctor(*none, "--save", path, python=env, sm="80", driver=12040)
+    out = compare(env, path, gpu=none, sm="90", driver=13000)
+    assert {area for area, _ in changes(out)} == {"GPU", "driver"}
+    assert changes(out)["driver", ""] == ("580.65.06, CUDA 12.4", "580.65.06, CUDA 13.0")
+    assert not any(b["command"] for b in out["back"])
+
+
+def test_the_text_tells_the_same(env, saved):
+    replaced(env, "torch", "2.7.0+cu128")
+    text = run_doctor(*GPU, "--compare", saved, python=env).stdout
+    assert text.startswith("nokernel doctor: 1 change since 20") and "package torch  2.4.1+cu121 -> 2.7.0+cu128" in text
+    assert '--no-deps "torch==2.4.1+cu121"' in text.replace("\\\n", "").replace("  ", "")
+
+
+def test_fail_on_warning_ends_with_4_when_something_changed(env, saved):
+    compare(env, saved, "--fail-on", "warning")
+    env.install("flash-attn", "2.6.3")
+    compare(env, saved, "--fail-on", "warning", code=4)
+    compare(env, saved, "--fail-on", "failure")
+
+
+@pytest.mark.parametrize("content, words", [(None, "No such file"), ("{", "expected"), ('{"schema": "x/1"}', 'this one says "x/1"'), ("[]", "--save was expected")])
+def test_a_file_that_was_not_saved_is_refused(env, tmp_path, content, words):
+    path = tmp_path / "f.json"
+    if content is not None:
+        path.write_text(content)
+    done = run_doctor(*GPU, "--compare", path, python=env)
+    assert done.returncode == 3 and words in done.stderr and not done.stdout
+
+
+def test_a_file_that_cannot_be_written_is_said(env):
+    done = run_doctor(*GPU, "--save", "/nonexistent/f.json", python=env)
+    assert done.returncode == 1 and "/nonexistent/f.json: cannot be written" in done.stderr
