@@ -151,7 +151,7 @@ check-abi:
 	$Qscripts/check-abi
 
 bench: all sim
-	$Qtests/bench/run && tests/bench/merge
+	$Qtests/bench/run && tests/bench/merge && tests/bench/doctor
 
 # ---- the rest
 .PHONY: install help clean
