@@ -1,17 +1,22 @@
-// archive.c - the members of wheels, packages and archives, through libarchive, one after another.
+// archive.c - the members of wheels, packages and archives, one after another: of ordinary zip files through
+// scan/zip.h, of all others through libarchive.
 #define _GNU_SOURCE
 #include "scan/archive.h"
+#include "scan/ahead.h"
 #include "scan/members.h"
 #include "scan/read.h"
 #include "scan/stream.h"
+#include "scan/zip.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define BLOCK      (256u << 10)
 #define SMALL_FILE (1u << 20) // of what the small files say, not more is read
@@ -27,15 +32,16 @@ struct outer {
     uint64_t out;
     struct nk_scan_item found; // libraries, until the package is known
     struct nk_members members;
-    struct archive *file; // the outermost, for the progress
+    struct archive *file; // the outermost, for the progress; or else
+    struct nk_zip *zip;
     bool stopped, encrypted;
 };
 
 // The member that is being read.
 struct member {
     struct outer *outer;
-    struct archive *from;
-    char *name; // with the archives around it
+    struct archive *from; // NULL: outer->zip
+    char *name;           // with the archives around it
     uint8_t first[PEEK];
     size_t peeked, given; // bytes in `first`; of these handed out
     uint8_t *block;       // for an archive in it
@@ -60,16 +66,35 @@ static const char *words(struct archive *from)
 
 // ---- bytes of a member
 
+// Bytes of the file that were read; bytes that came out of its outermost compression.
+static uint64_t bytes_in(const struct outer *outer)
+{
+    return outer->zip ? nk_zip_passed(outer->zip) : (uint64_t)archive_filter_bytes(outer->file, -1);
+}
+
+static uint64_t bytes_out(const struct outer *outer)
+{
+    return outer->zip ? 0 : (uint64_t)archive_filter_bytes(outer->file, 0);
+}
+
 static bool within_limit(struct outer *outer, uint64_t bytes)
 {
     outer->out += bytes;
-    uint64_t filtered = (uint64_t)archive_filter_bytes(outer->file, 0);
-    if (outer->stopped || (outer->out <= outer->limit && filtered <= outer->limit)) return !outer->stopped;
+    if (outer->stopped || (outer->out <= outer->limit && bytes_out(outer) <= outer->limit)) return !outer->stopped;
     char text[128];
     snprintf(text, sizeof text, "more than %u times its own size comes out of it: it was left", NK_ARCHIVE_RATIO);
     problem(outer, "", text);
     outer->stopped = true;
     return false;
+}
+
+// Some bytes of the member that were not read yet. -1 with a sentence in m->err.
+static int64_t read_some(struct member *m, void *into, size_t size)
+{
+    if (m->failed || m->outer->stopped) return -1;
+    if (!m->from) return nk_zip_read(m->outer->zip, into, size, &m->err);
+    la_ssize_t got = archive_read_data(m->from, into, size);
+    return got < 0 ? nk_fail(&m->err, NK_ERR_BAD_INPUT, "%s", words(m->from)) : got;
 }
 
 // As nk_stream_read.
@@ -82,14 +107,14 @@ static int64_t pull(void *user, void *into, size_t size, struct nk_err *err)
         m->given += n;
         return (int64_t)n;
     }
-    la_ssize_t got = m->failed || m->outer->stopped ? -1 : archive_read_data(m->from, into, size);
+    int64_t got = read_some(m, into, size);
     if (got < 0) {
         m->failed = true;
-        return nk_fail(err, NK_ERR_BAD_INPUT, "%s", words(m->from));
+        if (err != &m->err) nk_fail(err, m->err.code, "%s", m->err.text);
+        return -1;
     }
     const struct nk_scan_options *options = m->outer->options;
-    if (options->progress)
-        options->progress(options->user, m->name, (uint64_t)archive_filter_bytes(m->outer->file, -1), m->outer->size);
+    if (options->progress) options->progress(options->user, m->name, bytes_in(m->outer), m->outer->size);
     if (within_limit(m->outer, (uint64_t)got)) return got;
     m->failed = true;
     return nk_fail(err, NK_ERR_LIMIT, "it was left");
@@ -138,6 +163,19 @@ static int64_t pull_after(void *user, void *into, size_t size, struct nk_err *er
     return (int64_t)left;
 }
 
+// A member that is too large to be read whole; `before`: the first part of it.
+static int read_passing(struct member *m, const struct nk_buf *before, struct nk_scan_library *library,
+                        struct nk_err *err)
+{
+    const struct nk_scan_how *how = &m->outer->options->how;
+    struct after after = {m, before, 0};
+    struct nk_ahead *ahead = how->threads > 1 ? nk_ahead_start(pull_after, &after) : NULL;
+    int result = ahead ? nk_scan_stream(library, nk_ahead_read, ahead, how, err)
+                       : nk_scan_stream(library, pull_after, &after, how, err);
+    nk_ahead_stop(ahead);
+    return result;
+}
+
 static void read_code(struct member *m, int64_t size)
 {
     struct nk_err err = {0};
@@ -151,13 +189,12 @@ static void read_code(struct member *m, int64_t size)
     }
     // Zip files that were written as a stream do not say how large a member is.
     bool all = size <= NK_ARCHIVE_WHOLE && pull_all(m, &whole, NK_ARCHIVE_WHOLE);
-    struct after after = {m, &whole, 0};
     if (all)
         result = nk_scan_bytes(library, nk_bytes(whole.data, whole.size), how, &err);
     else if (!m->failed && !whole.failed)
-        result = nk_scan_stream(library, pull_after, &after, how, &err);
+        result = read_passing(m, &whole, library, &err);
     if (m->failed && !m->outer->stopped)
-        problem(m->outer, m->name, words(m->from));
+        problem(m->outer, m->name, m->err.text);
     else if (result && !m->outer->stopped)
         problem(m->outer, m->name, err.text);
     nk_buf_free(&whole);
@@ -212,38 +249,49 @@ static void notice(struct member *m, const char *name)
 
 // ---- members
 
-static void read_member(struct outer *outer, struct archive *from, struct archive_entry *entry, const char *name,
-                        char *shown, int depth)
+// The first bytes of the member. False, with a problem told, when it cannot be read.
+static bool peek(struct member *m)
 {
-    struct member m = {.outer = outer, .from = from, .name = shown};
-    int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
-    if (archive_entry_is_data_encrypted(entry)) {
-        if (!outer->encrypted) problem(outer, shown, "is encrypted (and maybe other members are)");
-        outer->encrypted = true;
-        return;
-    }
     int64_t got = 1;
-    while (m.peeked < PEEK && got > 0) {
-        size_t before = m.peeked;
-        m.peeked = m.given = 0; // so that pull reads on
-        got = pull(&m, m.first + before, PEEK - before, &m.err);
-        m.peeked = before + (got > 0 ? (size_t)got : 0);
-        m.given = m.peeked;
+    while (m->peeked < PEEK && got > 0) {
+        size_t before = m->peeked;
+        m->peeked = m->given = 0; // so that pull reads on
+        got = pull(m, m->first + before, PEEK - before, &m->err);
+        m->peeked = before + (got > 0 ? (size_t)got : 0);
+        m->given = m->peeked;
     }
-    m.given = 0;
-    if (got < 0) {
-        if (!outer->stopped) problem(outer, shown, words(from));
-        return;
-    }
-    enum nk_scan_type type = nk_scan_type(nk_bytes(m.first, m.peeked));
+    m->given = 0;
+    if (got < 0 && !m->outer->stopped) problem(m->outer, m->name, m->err.text);
+    return got >= 0;
+}
+
+// `name`: without the archives around it. `size`: as announced, 0 where it is not.
+static void read_member(struct member *m, const char *name, int64_t size, int depth)
+{
+    if (!peek(m)) return;
+    enum nk_scan_type type = nk_scan_type(nk_bytes(m->first, m->peeked));
     if (nk_members_wanted(name))
-        notice(&m, name);
+        notice(m, name);
     else if (type == NK_SCAN_CODE)
-        read_code(&m, size);
+        read_code(m, size);
     else if (type == NK_SCAN_ARCHIVE)
-        read_nested(&m, depth);
+        read_nested(m, depth);
     else
-        outer->scan->others++;
+        m->outer->scan->others++;
+}
+
+// `from` NULL: from outer->zip.
+static void read_named(struct outer *outer, struct archive *from, const char *prefix, const char *name, int64_t size,
+                       int depth)
+{
+    struct nk_buf shown = {0};
+    nk_buf_format(&shown, "%s%s%s", prefix, *prefix ? "/" : "", strncmp(name, "./", 2) ? name : name + 2);
+    struct member m = {.outer = outer, .from = from, .name = shown.data};
+    if (shown.failed)
+        outer->scan->failed = true;
+    else
+        read_member(&m, name, size, depth);
+    nk_buf_free(&shown);
 }
 
 // What is left of a member. A zip file is skipped by seeking; elsewhere it has to be decoded, which counts.
@@ -269,13 +317,13 @@ static void read_entry(struct outer *outer, struct archive *from, struct archive
         outer->scan->links++;
         return;
     }
-    struct nk_buf shown = {0};
-    nk_buf_format(&shown, "%s%s%s", prefix, *prefix ? "/" : "", strncmp(name, "./", 2) ? name : name + 2);
-    if (shown.failed)
-        outer->scan->failed = true;
-    else
-        read_member(outer, from, entry, name, shown.data, depth);
-    nk_buf_free(&shown);
+    if (archive_entry_is_data_encrypted(entry)) {
+        if (!outer->encrypted) problem(outer, name, "is encrypted (and maybe other members are)");
+        outer->encrypted = true;
+    } else {
+        int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+        read_named(outer, from, prefix, name, size, depth);
+    }
     if (!outer->stopped) skip(outer, from);
 }
 
@@ -302,6 +350,14 @@ static void read_members(struct outer *outer, struct archive *from, const char *
     }
 }
 
+static void read_zip(struct outer *outer)
+{
+    struct nk_zip_member member;
+    while (!outer->stopped && nk_zip_next(outer->zip, &member))
+        if (member.regular)
+            read_named(outer, NULL, "", member.name, member.size <= INT64_MAX ? (int64_t)member.size : 0, 0);
+}
+
 // The item that all libraries of the archive belong to.
 static void hand_over(struct outer *outer)
 {
@@ -317,23 +373,50 @@ static void hand_over(struct outer *outer)
     nk_members_free(&outer->members);
 }
 
+static bool read_at(void *user, uint64_t at, void *into, size_t size)
+{
+    uint8_t *to = into;
+    while (size) {
+        ssize_t got = pread(*(int *)user, to, size, (off_t)at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        to += got;
+        at += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+static void read_by_libarchive(struct outer *outer, bool asked)
+{
+    outer->file = new_reader(true);
+    if (!outer->file)
+        outer->scan->failed = true;
+    else if (archive_read_open_filename(outer->file, outer->path, BLOCK) == ARCHIVE_OK)
+        read_members(outer, outer->file, "", 0, asked);
+    else if (asked)
+        problem(outer, "", words(outer->file));
+    else
+        outer->scan->others++;
+    hand_over(outer);
+    archive_read_free(outer->file);
+}
+
 void nk_scan_archive(struct nk_scan *scan, const char *path, bool asked, const struct nk_scan_options *options)
 {
     struct stat st = {0};
-    struct outer outer = {.scan = scan, .options = options, .path = path, .file = new_reader(true)};
-    if (!outer.file) {
-        scan->failed = true;
-        return;
-    }
-    stat(path, &st);
+    struct outer outer = {.scan = scan, .options = options, .path = path};
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 ? stat(path, &st) : fstat(file, &st)) st.st_size = 0;
     outer.size = (uint64_t)st.st_size;
     outer.limit = outer.size * NK_ARCHIVE_RATIO + NK_ARCHIVE_FREE;
-    if (archive_read_open_filename(outer.file, path, BLOCK) == ARCHIVE_OK)
-        read_members(&outer, outer.file, "", 0, asked);
-    else if (asked)
-        problem(&outer, "", words(outer.file));
-    else
-        scan->others++;
-    hand_over(&outer);
-    archive_read_free(outer.file);
+    outer.zip = file < 0 ? NULL : nk_zip_open(read_at, &file, outer.size);
+    if (outer.zip) {
+        read_zip(&outer);
+        hand_over(&outer);
+        nk_zip_close(outer.zip);
+    } else {
+        read_by_libarchive(&outer, asked);
+    }
+    if (file >= 0) close(file);
 }

@@ -2,7 +2,7 @@
 // start from: seeds FOLDER
 //
 // They come from the same maker as the unit tests, so nothing binary and nothing of anybody else lies in the tree.
-#include "../unit/test_image_maker.h"
+#include "../unit/test_zip_maker.h"
 
 #include <stdio.h>
 
@@ -110,6 +110,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++) {
         buf = cubin(i);
         write_seed(i ? "cubin8" : "cubin7", &buf);
+        nk_buf_free(&buf);
+    }
+    for (int i = 0; i < 2; i++) {
+        buf = make_zip(ordinary_members, sizeof ordinary_members / sizeof *ordinary_members, i);
+        write_seed(i ? "zip64" : "zip", &buf);
         nk_buf_free(&buf);
     }
     return 0;

@@ -1,0 +1,56 @@
+// inflate.c - deflated bytes by ISA-L, if the build has it.
+#include "scan/inflate.h"
+
+#include <stdlib.h>
+
+#ifdef NK_ISAL
+#include <isa-l.h>
+
+struct nk_inflate {
+    struct inflate_state state;
+};
+
+struct nk_inflate *nk_inflate_new(void) { return malloc(sizeof(struct nk_inflate)); }
+
+void nk_inflate_begin(struct nk_inflate *inflate)
+{
+    isal_inflate_init(&inflate->state);
+    inflate->state.crc_flag = ISAL_DEFLATE;
+}
+
+int64_t nk_inflate_more(struct nk_inflate *inflate, struct nk_bytes *in, void *out, size_t size, bool *ended)
+{
+    struct inflate_state *state = &inflate->state;
+    uint32_t given = in->size < UINT32_MAX ? (uint32_t)in->size : UINT32_MAX;
+    uint32_t room = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+    state->next_in = (uint8_t *)(uintptr_t)in->data;
+    state->avail_in = given;
+    state->next_out = out;
+    state->avail_out = room;
+    if (isal_inflate(state) < 0) return -1;
+    *in = nk_bytes(in->data + (given - state->avail_in), in->size - (given - state->avail_in));
+    *ended = state->block_state == ISAL_BLOCK_FINISH;
+    return room - state->avail_out;
+}
+
+uint32_t nk_inflate_crc(uint32_t before, const void *data, size_t size) { return crc32_gzip_refl(before, data, size); }
+
+#else
+
+struct nk_inflate *nk_inflate_new(void) { return NULL; }
+void nk_inflate_begin(struct nk_inflate *inflate) { (void)inflate; }
+
+int64_t nk_inflate_more(struct nk_inflate *inflate, struct nk_bytes *in, void *out, size_t size, bool *ended)
+{
+    (void)inflate, (void)in, (void)out, (void)size, (void)ended;
+    return -1;
+}
+
+uint32_t nk_inflate_crc(uint32_t before, const void *data, size_t size)
+{
+    (void)data, (void)size;
+    return before;
+}
+#endif
+
+void nk_inflate_free(struct nk_inflate *inflate) { free(inflate); }

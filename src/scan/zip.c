@@ -1,0 +1,279 @@
+// zip.c - the members of an ordinary zip file.
+//
+// The layout is that of PKWARE's APPNOTE.TXT (6.3.10), sections 4.3.7 (local header), 4.3.12 (directory), 4.3.14 to
+// 4.3.16 (its end), 4.5.3 (sizes beyond 4 GB).
+#define _GNU_SOURCE
+#include "scan/zip.h"
+#include "scan/inflate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LOCAL_SIZE     30u
+#define ENTRY_SIZE     46u
+#define END_SIZE       22u
+#define LOCATOR_SIZE   20u
+#define END64_SIZE     56u
+#define LONGEST_END    (END_SIZE + 65535u)
+#define MOST_DIRECTORY (256u << 20)
+#define INPUT          (256u << 10)
+#define METHOD_STORED  0
+#define METHOD_DEFLATE 8
+#define FLAG_ENCRYPTED 1u
+#define MADE_BY_UNIX   3
+
+struct entry {
+    uint16_t made_by, flags, method;
+    uint32_t crc, mode;
+    uint64_t packed, size, local;
+    struct nk_bytes name;
+    uint64_t next; // in the directory
+};
+
+struct nk_zip {
+    nk_zip_read_at read_at;
+    void *user;
+    uint8_t *memory; // of the directory
+    struct nk_bytes directory;
+    uint64_t at;    // in the directory
+    uint64_t start; // of the directory in the file: members end before
+    char *name;
+    // The member that is being read.
+    struct entry entry;
+    bool opened, ended;
+    uint64_t from, left; // packed bytes: where the next ones lie, how many
+    uint64_t out;
+    uint32_t crc;
+    uint8_t input[INPUT];
+    struct nk_bytes given; // in `input`
+    struct nk_inflate *inflate;
+};
+
+// ---- the directory
+
+// Sizes that do not fit stand in the extra field 1, in this order, those that do not fit only.
+static bool read_extra(struct nk_bytes extra, struct entry *entry)
+{
+    uint64_t *const fields[] = {&entry->size, &entry->packed, &entry->local};
+    uint16_t id, size;
+    for (uint64_t at = 0; nk_bytes_u16(extra, at, &id) && nk_bytes_u16(extra, at + 2, &size); at += 4ull + size) {
+        struct nk_bytes field;
+        if (id != 1 || !nk_bytes_part(extra, at + 4, size, &field)) continue;
+        uint64_t next = 0;
+        for (size_t i = 0; i < 3; i++) {
+            if (*fields[i] != UINT32_MAX) continue;
+            if (!nk_bytes_u64(field, next, fields[i])) return false;
+            next += 8;
+        }
+        return true;
+    }
+    return entry->size != UINT32_MAX && entry->packed != UINT32_MAX && entry->local != UINT32_MAX;
+}
+
+static bool read_entry(struct nk_bytes directory, uint64_t at, struct entry *entry)
+{
+    uint32_t magic, packed, size, local, attributes;
+    uint16_t name, extra, comment, disk;
+    struct nk_bytes fields, more;
+    if (!nk_bytes_part(directory, at, ENTRY_SIZE, &fields)) return false;
+    bool all = nk_bytes_u32(fields, 0, &magic) && nk_bytes_u16(fields, 4, &entry->made_by) &&
+               nk_bytes_u16(fields, 8, &entry->flags) && nk_bytes_u16(fields, 10, &entry->method) &&
+               nk_bytes_u32(fields, 16, &entry->crc) && nk_bytes_u32(fields, 20, &packed) &&
+               nk_bytes_u32(fields, 24, &size) && nk_bytes_u16(fields, 28, &name) && nk_bytes_u16(fields, 30, &extra) &&
+               nk_bytes_u16(fields, 32, &comment) && nk_bytes_u16(fields, 34, &disk) &&
+               nk_bytes_u32(fields, 38, &attributes) && nk_bytes_u32(fields, 42, &local);
+    if (!all || magic != 0x02014b50 || disk) return false;
+    entry->packed = packed;
+    entry->size = size;
+    entry->local = local;
+    entry->mode = entry->made_by >> 8 == MADE_BY_UNIX ? attributes >> 16 : 0;
+    entry->next = at + ENTRY_SIZE + name + extra + comment;
+    return nk_bytes_part(directory, at + ENTRY_SIZE, name, &entry->name) &&
+           nk_bytes_part(directory, at + ENTRY_SIZE + name, extra, &more) && read_extra(more, entry) &&
+           entry->next <= directory.size;
+}
+
+// Is every entry one that this reader reads, and does each member end before the next begins?
+static bool is_ordinary(const struct nk_zip *zip, uint64_t count)
+{
+    uint64_t at = 0, behind = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        struct entry entry;
+        if (!read_entry(zip->directory, at, &entry)) return false;
+        bool method = entry.method == METHOD_DEFLATE || (entry.method == METHOD_STORED && entry.size == entry.packed);
+        if (!method || entry.flags & FLAG_ENCRYPTED || !entry.name.size || memchr(entry.name.data, 0, entry.name.size))
+            return false;
+        uint64_t header = LOCAL_SIZE + entry.name.size;
+        if (entry.local < behind || entry.local > zip->start || entry.packed > zip->start ||
+            header + entry.packed > zip->start - entry.local)
+            return false;
+        behind = entry.local + header + entry.packed;
+        at = entry.next;
+    }
+    return at == zip->directory.size;
+}
+
+struct place {
+    uint64_t count, size, start;
+};
+
+static bool find_end64(struct nk_zip *zip, uint64_t end, struct place *place)
+{
+    uint8_t bytes[END64_SIZE];
+    uint64_t at;
+    uint32_t magic;
+    struct nk_bytes view = nk_bytes(bytes, sizeof bytes);
+    if (end < LOCATOR_SIZE || !zip->read_at(zip->user, end - LOCATOR_SIZE, bytes, LOCATOR_SIZE)) return false;
+    if (!nk_bytes_u32(view, 0, &magic) || magic != 0x07064b50 || !nk_bytes_u64(view, 8, &at)) return false;
+    if (at > end || end - at < END64_SIZE + LOCATOR_SIZE || !zip->read_at(zip->user, at, bytes, END64_SIZE))
+        return false;
+    return nk_bytes_u32(view, 0, &magic) && magic == 0x06064b50 && nk_bytes_u64(view, 32, &place->count) &&
+           nk_bytes_u64(view, 40, &place->size) && nk_bytes_u64(view, 48, &place->start);
+}
+
+// The end of the directory is the last thing in the file, but for a comment.
+static bool find_directory(struct nk_zip *zip, uint64_t size, struct place *place)
+{
+    size_t tail = size < LONGEST_END ? (size_t)size : LONGEST_END;
+    uint8_t *bytes = malloc(tail + 1);
+    bool found = false;
+    uint32_t magic, directory, start;
+    uint16_t count, comment;
+    if (bytes && tail >= END_SIZE && zip->read_at(zip->user, size - tail, bytes, tail))
+        for (size_t at = tail - END_SIZE + 1; !found && at-- > 0;) {
+            struct nk_bytes view = nk_bytes(bytes + at, tail - at);
+            if (!nk_bytes_u32(view, 0, &magic) || magic != 0x06054b50) continue;
+            if (!nk_bytes_u16(view, 20, &comment) || comment != tail - at - END_SIZE) continue;
+            nk_bytes_u16(view, 10, &count);
+            nk_bytes_u32(view, 12, &directory);
+            nk_bytes_u32(view, 16, &start);
+            *place = (struct place){count, directory, start};
+            bool large = count == UINT16_MAX || directory == UINT32_MAX || start == UINT32_MAX;
+            if (large && !find_end64(zip, size - tail + at, place)) break;
+            found = place->start <= size && place->size <= size - place->start;
+        }
+    free(bytes);
+    return found;
+}
+
+struct nk_zip *nk_zip_open(nk_zip_read_at read_at, void *user, uint64_t size)
+{
+    struct place place;
+    struct nk_zip *zip = calloc(1, sizeof *zip);
+    if (!zip) return NULL;
+    zip->read_at = read_at;
+    zip->user = user;
+    zip->inflate = nk_inflate_new();
+    bool good = zip->inflate && find_directory(zip, size, &place) && place.size <= MOST_DIRECTORY &&
+                (zip->memory = malloc((size_t)place.size + 1)) &&
+                read_at(user, place.start, zip->memory, (size_t)place.size);
+    if (good) {
+        zip->start = place.start;
+        zip->directory = nk_bytes(zip->memory, (size_t)place.size);
+        good = is_ordinary(zip, place.count);
+    }
+    if (good) return zip;
+    nk_zip_close(zip);
+    return NULL;
+}
+
+void nk_zip_close(struct nk_zip *zip)
+{
+    if (!zip) return;
+    nk_inflate_free(zip->inflate);
+    free(zip->memory);
+    free(zip->name);
+    free(zip);
+}
+
+bool nk_zip_next(struct nk_zip *zip, struct nk_zip_member *member)
+{
+    if (zip->at >= zip->directory.size || !read_entry(zip->directory, zip->at, &zip->entry)) return false;
+    struct nk_bytes name = zip->entry.name;
+    zip->at = zip->entry.next;
+    free(zip->name);
+    zip->name = malloc(name.size + 1);
+    if (!zip->name) return false;
+    memcpy(zip->name, name.data, name.size);
+    zip->name[name.size] = 0;
+    zip->opened = zip->ended = false;
+    uint32_t type = zip->entry.mode & S_IFMT;
+    bool regular = zip->name[name.size - 1] != '/' && (!type || type == S_IFREG);
+    *member = (struct nk_zip_member){zip->name, zip->entry.size, regular};
+    return true;
+}
+
+// ---- a member
+
+static int damaged(struct nk_zip *zip, const char *what, struct nk_err *err)
+{
+    zip->ended = true;
+    return nk_fail(err, NK_ERR_BAD_INPUT, "%s", what);
+}
+
+// The name and the extra field of the local header may be longer than those of the directory.
+static bool open_member(struct nk_zip *zip)
+{
+    uint8_t bytes[LOCAL_SIZE];
+    uint32_t magic;
+    uint16_t name, extra;
+    struct nk_bytes view = nk_bytes(bytes, sizeof bytes);
+    if (!zip->read_at(zip->user, zip->entry.local, bytes, sizeof bytes)) return false;
+    if (!nk_bytes_u32(view, 0, &magic) || magic != 0x04034b50 || !nk_bytes_u16(view, 26, &name) ||
+        !nk_bytes_u16(view, 28, &extra))
+        return false;
+    zip->from = zip->entry.local + LOCAL_SIZE + name + extra;
+    zip->left = zip->entry.packed;
+    zip->out = zip->crc = 0;
+    zip->given = nk_bytes(zip->input, 0);
+    zip->opened = true;
+    nk_inflate_begin(zip->inflate);
+    return zip->from <= zip->start && zip->left <= zip->start - zip->from;
+}
+
+static bool fill(struct nk_zip *zip)
+{
+    if (zip->given.size || !zip->left) return true;
+    size_t size = zip->left < INPUT ? (size_t)zip->left : INPUT;
+    if (!zip->read_at(zip->user, zip->from, zip->input, size)) return false;
+    zip->given = nk_bytes(zip->input, size);
+    zip->from += size;
+    zip->left -= size;
+    return true;
+}
+
+static int64_t stored(struct nk_zip *zip, void *into, size_t size, bool *ended)
+{
+    size_t n = size < zip->given.size ? size : zip->given.size;
+    memcpy(into, zip->given.data, n);
+    zip->given = nk_bytes(zip->given.data + n, zip->given.size - n);
+    *ended = !zip->given.size && !zip->left;
+    return (int64_t)n;
+}
+
+int64_t nk_zip_read(void *user, void *into, size_t size, struct nk_err *err)
+{
+    struct nk_zip *zip = user;
+    int64_t got = 0;
+    bool ended = false;
+    if (zip->ended) return 0;
+    if (!zip->opened && !open_member(zip)) return damaged(zip, "its local header is damaged", err);
+    while (!got && !ended) {
+        if (!fill(zip)) return damaged(zip, "the file could not be read", err);
+        bool dry = !zip->given.size; // the decoder may still have something to give
+        got = zip->entry.method == METHOD_STORED ? stored(zip, into, size, &ended)
+                                                 : nk_inflate_more(zip->inflate, &zip->given, into, size, &ended);
+        if (got < 0) return damaged(zip, "its deflated bytes are damaged", err);
+        if (dry && !got && !ended) return damaged(zip, "its deflated bytes end too early", err);
+    }
+    zip->crc = nk_inflate_crc(zip->crc, into, (size_t)got);
+    zip->out += (uint64_t)got;
+    if (!ended) return got;
+    zip->ended = true;
+    if (zip->out != zip->entry.size) return damaged(zip, "it has another size than announced", err);
+    if (zip->crc != zip->entry.crc) return damaged(zip, "its checksum is wrong", err);
+    return got;
+}
+
+uint64_t nk_zip_passed(const struct nk_zip *zip) { return zip->opened ? zip->from : zip->entry.local; }
