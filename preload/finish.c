@@ -1,6 +1,7 @@
 // finish.c - the end of the process: the last records and the report.
 #define _GNU_SOURCE
 #include "core.h"
+#include "passed.h"
 
 #include "report/text.h"
 
@@ -57,6 +58,12 @@ static void print_report(const char *path)
     nk_buf_free(&text);
 }
 
+static void add_passed(const char *name, uint64_t calls)
+{
+    struct nk_rec_passed passed = {.name = nk_core_text(name), .calls = calls};
+    nk_writer_add(&nk_core.writer, NK_REC_PASSED, &passed, sizeof passed, NULL, 0);
+}
+
 void nk_record_finish(enum nk_exit how, int status)
 {
     int saved;
@@ -65,6 +72,7 @@ void nk_record_finish(enum nk_exit how, int status)
     nk_pin = 0; // launches of other threads are no longer waited for
     nk_core_hollow_rest();
     nk_core_packages();
+    nk_passed_each(add_passed);
     if (nk_lacks()) nk_core_note("there was no memory for some of what should be in this recording");
     struct nk_rec_exit end = {.how = how, .status = status, .time = nk_core_time()};
     nk_writer_add(&nk_core.writer, NK_REC_EXIT, &end, sizeof end, NULL, 0);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "dso.h"
 #include "entries.h"
+#include "passed.h"
 #include "resolve.h"
 #include "slots.h"
 
@@ -40,6 +41,13 @@ static void *choose_global(const char *name, const void *caller)
     return nk_swap(real, name, 0, false);
 }
 
+// Our wrapper, or what counts the calls of a function that we do not know, or the real function.
+static void *swapped(void *real, const char *name, int version, bool per_thread)
+{
+    void *ours = nk_swap(real, name, version, per_thread);
+    return ours == real ? nk_passed(real, name) : ours;
+}
+
 static void *choose_next(const char *name)
 {
     enum nk_entry_id id = nk_entry_named(name);
@@ -52,7 +60,7 @@ static void *choose_driver(void *handle, const char *name, const void *caller)
     void *real = nk_real_dlsym(handle, name);
     if (!real) return ABSENT;
     if (nk_is_ours(real)) return choose_global(name, caller); // dlopen(NULL): the global scope under another name
-    return nk_resolve_driver() ? nk_swap(real, name, 0, false) : real;
+    return nk_resolve_driver() ? swapped(real, name, 0, false) : real;
 }
 
 // Called from the assembly below.
@@ -109,7 +117,7 @@ static void swap_answer(const char *symbol, void **pfn, int version, cuuint64_t 
 {
     if (!symbol || !pfn || !*pfn || !is_driver_name(symbol)) return;
     nk_resolve_driver();
-    *pfn = nk_swap(*pfn, symbol, version, (flags & PER_THREAD_DEFAULT_STREAM) != 0);
+    *pfn = swapped(*pfn, symbol, version, (flags & PER_THREAD_DEFAULT_STREAM) != 0);
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)

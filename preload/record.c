@@ -3,6 +3,7 @@
 #include "core.h"
 
 #include "entries.h"
+#include "passed.h"
 #include "process.h"
 #include "resolve.h"
 #include "stack.h"
@@ -367,4 +368,5 @@ void nk_record_fork_child(void)
     nk_core.opened = nk_core.finished = nk_core.scanned = false;
     nk_core.gpus = 0;
     nk_core_forget_ids();
+    nk_passed_forget();
 }

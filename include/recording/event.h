@@ -52,6 +52,7 @@ enum nk_record_type {
     NK_REC_PYTHON = 18,
     NK_REC_GRAPH = 19,
     NK_REC_TRAIL = 20,
+    NK_REC_PASSED = 21,
 };
 
 // Tail: `size` bytes of text, not NUL-terminated (it may hold any byte but NUL).
@@ -292,6 +293,13 @@ struct nk_rec_exit {
 // Something that the reader of a report should know: what was not recorded, a setting that was ignored.
 struct nk_rec_note {
     uint32_t text, reserved;
+};
+
+// A function of the driver that the library does not know, though its name says that it loads or launches: how often
+// the process called it. Written at the end.
+struct nk_rec_passed {
+    uint32_t name, reserved;
+    uint64_t calls;
 };
 
 #endif

@@ -12,6 +12,7 @@
 
 struct nk_json_doc {
     json_t *recordings, *gpus, *libraries, *kernels, *failures, *probes, *refused, *contradictions, *notes, *advice;
+    json_t *unknown_calls;
     struct nk_sums sum; // over all recordings
     size_t none;        // with --gpu: kernels that would be missing there
     json_t *process;    // of the first recording with a failure, else of the first

@@ -162,8 +162,9 @@ struct nk_run {
     struct nk_run_graph *graphs;
     struct nk_run_trail *trails; // those of a failure follow each other
     uint32_t *notes;             // string ids
+    struct nk_rec_passed *passed;
     size_t gpu_count, library_count, container_count, load_count, kernel_count, stack_count, python_count,
-        failure_count, surfaced_count, graph_count, trail_count, note_count;
+        failure_count, surfaced_count, graph_count, trail_count, note_count, passed_count;
 };
 
 // 0, or -1 with a sentence that names the path: it cannot be read, or is no recording. Free it in both cases.

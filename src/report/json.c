@@ -150,6 +150,10 @@ static void add_run(struct nk_json_doc *doc, struct nk_run *run, size_t index, c
     for (size_t i = 0; i < run->note_count; i++)
         if (*nk_run_text(run, run->notes[i]))
             json_array_append_new(doc->notes, nk_json_path(&at, nk_run_text(run, run->notes[i])));
+    for (size_t i = 0; i < run->passed_count; i++)
+        json_array_append_new(doc->unknown_calls, json_pack("{s:I, s:o, s:o}", "recording", at.index, "name",
+                                                            nk_json_id(&at, run->passed[i].name), "count",
+                                                            nk_json_number(run->passed[i].calls)));
     nk_fix_json(doc->advice, run, (json_int_t)index, at.asked, options->full_paths);
     sum_up(doc, &sums, json_array_size(doc->recordings) == 1);
 }
@@ -174,12 +178,13 @@ static int dump_to_buf(const char *part, size_t size, void *out)
 
 static int write_out(struct nk_json_doc *doc, bool asked, struct nk_buf *out)
 {
-    json_t *root = json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                             "schema", "nokernel-report/1", "tool", "name", "nokernel", "version", NK_VERSION,
-                             "process", doc->process ? doc->process : json_null(), "gpus", doc->gpus, "libraries",
-                             doc->libraries, "kernels", doc->kernels, "failures", doc->failures, "probes", doc->probes,
-                             "refused", doc->refused, "contradictions", doc->contradictions, "advice", doc->advice,
-                             "notes", doc->notes, "recordings", doc->recordings, "summary", summary(doc, asked));
+    json_t *root =
+        json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+                  "nokernel-report/1", "tool", "name", "nokernel", "version", NK_VERSION, "process",
+                  doc->process ? doc->process : json_null(), "gpus", doc->gpus, "libraries", doc->libraries, "kernels",
+                  doc->kernels, "failures", doc->failures, "probes", doc->probes, "refused", doc->refused,
+                  "contradictions", doc->contradictions, "advice", doc->advice, "notes", doc->notes, "unknown_calls",
+                  doc->unknown_calls, "recordings", doc->recordings, "summary", summary(doc, asked));
     if (!root) return -1;
     int result = json_dump_callback(root, dump_to_buf, out, JSON_INDENT(1));
     nk_buf_text(out, "\n");
@@ -199,6 +204,7 @@ int nk_report_json(const char *const *paths, size_t count, const struct nk_text_
                               .refused = json_array(),
                               .contradictions = json_array(),
                               .notes = json_array(),
+                              .unknown_calls = json_array(),
                               .advice = json_array()};
     int result = 0;
     for (size_t i = 0; i < count; i++) {

@@ -335,6 +335,14 @@ static bool take_note(struct nk_run *run, const struct nk_record *record)
     return true;
 }
 
+static bool take_passed(struct nk_run *run, const struct nk_record *record)
+{
+    struct nk_rec_passed r;
+    nk_record_head(record, &r, sizeof r);
+    run->passed[run->passed_count++] = r;
+    return true;
+}
+
 static bool take(struct nk_run *run, const struct nk_record *record)
 {
     switch (record->type) {
@@ -374,6 +382,8 @@ static bool take(struct nk_run *run, const struct nk_record *record)
         return nk_record_head(record, &run->exit, sizeof run->exit), run->has_exit = true;
     case NK_REC_NOTE:
         return take_note(run, record);
+    case NK_REC_PASSED:
+        return take_passed(run, record);
     default:
         return true; // of a newer writer
     }
@@ -393,9 +403,10 @@ static bool make_room(struct nk_run *run, const size_t n[])
     run->surfaced = nk_run_alloc(run, n[NK_REC_SURFACED] * sizeof *run->surfaced);
     run->graphs = nk_run_alloc(run, n[NK_REC_GRAPH] * sizeof *run->graphs);
     run->trails = nk_run_alloc(run, n[NK_REC_TRAIL] * sizeof *run->trails);
+    run->passed = nk_run_alloc(run, n[NK_REC_PASSED] * sizeof *run->passed);
     run->notes = nk_run_alloc(run, n[NK_REC_NOTE] * sizeof *run->notes);
     return run->texts && run->gpus && run->libraries && run->containers && run->loads && run->kernels && run->stacks &&
-           run->pythons && run->failures && run->surfaced && run->graphs && run->trails && run->notes;
+           run->pythons && run->failures && run->surfaced && run->graphs && run->trails && run->notes && run->passed;
 }
 
 static void count_up(struct nk_run *run)
@@ -412,7 +423,7 @@ static void count_up(struct nk_run *run)
     }
 }
 
-enum { TYPES = NK_REC_TRAIL + 1 };
+enum { TYPES = NK_REC_PASSED + 1 };
 
 // The process may still be writing: only what the first walk counted is taken, so that no array runs over.
 static int fill(struct nk_run *run, struct nk_err *err)

@@ -166,10 +166,17 @@ static void notes(struct nk_page *page, struct nk_run *run, bool only_about_file
 {
     struct nk_buf line = {0};
     const char *label = "note";
-    if (!only_about_file && run->note_count) nk_page_gap(page);
+    if (!only_about_file && run->note_count + run->passed_count) nk_page_gap(page);
     for (size_t i = 0; !only_about_file && i < run->note_count; i++) {
         nk_words_redacted(&line, nk_run_text(run, run->notes[i]), page->full_paths);
         if (line.size) nk_page_buf(page, 2, label, NK_STYLE_PLAIN, &line);
+    }
+    for (size_t i = 0; !only_about_file && i < run->passed_count; i++) {
+        nk_buf_format(&line, "%s of the driver is not known to nokernel and was called ",
+                      nk_run_text(run, run->passed[i].name));
+        nk_words_times(&line, run->passed[i].calls);
+        nk_buf_text(&line, ": what it loaded or launched is not in this report");
+        nk_page_buf(page, 2, label, NK_STYLE_PLAIN, &line);
     }
     if (run->reader.cut)
         nk_page_row(page, 2, label, NK_STYLE_PLAIN, "the recording is cut off: what came last is not in it");

@@ -156,3 +156,29 @@ def test_two_runtimes_in_one_process_are_told_apart(run, program, own, other, st
     # Both libraries have a kernel a: each counts its own.
     entries = [k for k in out.report["kernels"] if k["name"] == claims.A]
     assert {(claims.base(k["library"]), k["launches"]) for k in entries} == {("opens_plugin", 1), ("libplugin.so", 1)}
+
+
+# ---- functions that the library does not know
+def unknown(report):
+    return {call["name"]: call["count"] for call in report["unknown_calls"]}
+
+
+@pytest.mark.parametrize("version", ["11.8", "12.4", "13.5"])
+def test_calls_of_launching_functions_that_are_not_known_are_counted_and_shown(run, program, version):
+    """However they were found; the results are the driver's own (`run` compares them)."""
+    out = run(program("calls_unknown", version, GOOD, BAD, more=["-ldl"]), "b")
+    counts = unknown(out.report)
+    assert counts.pop("cuLaunchCooperativeKernelMultiDevice") == 4
+    assert set(counts) <= {"cuGraphAddNode"}
+    assert "cuLaunchCooperativeKernelMultiDevice of the driver is not known to nokernel" in " ".join(out.text.split())
+
+
+def test_a_healthy_report_stays_one_line_though_a_function_is_not_known(run, program):
+    out = run(program("calls_unknown", "12.4", GOOD, BAD, more=["-ldl"]), "a")
+    assert len(out.text.splitlines()) == 1
+    assert unknown(out.report)["cuLaunchCooperativeKernelMultiDevice"] == 4
+
+
+@pytest.mark.parametrize("version", ["11.8", "12.4", "13.5"])
+def test_what_a_runtime_asks_for_and_does_not_call_is_not_shown(run, program, version):
+    assert unknown(run(program("launches", version, GOOD, BAD), "a", "b").report) == {}
