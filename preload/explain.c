@@ -158,7 +158,9 @@ static void add_package(uint32_t library)
         struct nk_rec_package record = {.library = library,
                                         .name = nk_core_text(package.name),
                                         .version = nk_core_text(package.version),
-                                        .source = nk_core_text(package.source)};
+                                        .source = nk_core_text(package.source),
+                                        .installer = nk_core_text(package.installer),
+                                        .origin = nk_core_text(package.origin)};
         nk_writer_add(&nk_core.writer, NK_REC_PACKAGE, &record, sizeof record, NULL, 0);
     }
     free(path);

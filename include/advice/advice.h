@@ -16,6 +16,8 @@
 // What failed, or would fail. Texts are borrowed and never NULL once nk_advice_case_init has been called.
 struct nk_advice_case {
     const char *package, *version, *source; // as packages/package.h says; "" when unknown
+    const char *installer;                  // as packages/package.h says; "" when unknown
+    const char *origin;                     // the same; the path of "editable:" and "file:" as a shell takes it
     const char *library;                    // its path; "" for code in memory
     const char *loader_package;             // of the library that loaded code from memory
     const char *loader_version;
@@ -54,6 +56,8 @@ struct nk_advice {
 void nk_advice_case_init(struct nk_advice_case *about);
 // Fills *out (whatever was in it). When memory is short, texts are cut off (nk_buf.failed).
 void nk_advise(const struct nk_advice_case *about, enum nk_language language, struct nk_advice *out);
+// What pip calls a package of conda or Debian ("pytorch": "torch"); else its own name. `source` as in a case.
+const char *nk_advice_name(const char *package, const char *source);
 void nk_advice_free(struct nk_advice *advice);
 
 #endif

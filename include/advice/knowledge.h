@@ -25,7 +25,8 @@ struct nk_knowledge {
     T(cuda_versions, CUDA, "cuda isa min_sm max_sm driver needs note source")                                          \
     T(gpus, GPUS, "name sm family kind source")                                                                        \
     T(errors, ERRORS, "code means not do source")                                                                      \
-    T(messages, MESSAGES, "text code title means not do source")
+    T(messages, MESSAGES, "text code title means not do source")                                                       \
+    T(names, NAMES, "name from pip source")
 
 #define NK_KNOWN_TABLE(table, NAME, columns) extern const struct nk_knowledge nk_known_##table;
 NK_KNOWLEDGE_LIST(NK_KNOWN_TABLE)
@@ -62,6 +63,7 @@ enum { NK_GPU_NAME, NK_GPU_SM, NK_GPU_FAMILY, NK_GPU_KIND, NK_GPU_SOURCE };
 enum { NK_ERROR_CODE, NK_ERROR_MEANS, NK_ERROR_NOT, NK_ERROR_DO, NK_ERROR_SOURCE };
 enum { NK_MESSAGE_TEXT, NK_MESSAGE_CODE, NK_MESSAGE_TITLE, NK_MESSAGE_MEANS, NK_MESSAGE_NOT, NK_MESSAGE_DO };
 enum { NK_MESSAGE_SOURCE = 6 };
+enum { NK_NAMES_NAME, NK_NAMES_FROM, NK_NAMES_PIP, NK_NAMES_SOURCE };
 
 // A cell; row 1 is the first below the heading.
 const char *nk_known(const struct nk_knowledge *table, int row, int column);

@@ -10,7 +10,10 @@ struct nk_repair *nk_repair_add(struct nk_advice *out, enum nk_text safe, const 
                                 const char *first, const char *second, const char *third, const char *fourth);
 // Adds a further sentence after a semicolon. `repair` may be NULL.
 void nk_repair_say(struct nk_advice *out, struct nk_repair *repair, enum nk_text text, const char *first);
-// "~/v/bin/python -m pip " of the case, or "python -m pip ".
+// It is not safe after all.
+void nk_repair_risks(struct nk_repair *repair, enum nk_text risk);
+// "~/v/bin/python -m pip " of the case, or "python -m pip "; of an environment of uv "uv pip ". `verb`: "install
+// --upgrade", "uninstall -y".
 void nk_repair_pip(struct nk_buf *command, const struct nk_advice_case *about, const char *verb);
 
 enum { NK_NAME_TEXT = 48 }; // bytes for names that are made on the stack
@@ -48,6 +51,8 @@ bool nk_wheel_serves(const struct nk_wheel *wheel, int sm, bool linalg);
 void nk_advise_torch(const struct nk_advice_case *about, struct nk_advice *out);
 // Another version of a package, or another package. True when something was found that helps.
 bool nk_advise_package(const struct nk_advice_case *about, struct nk_advice *out);
+// What conda and Debian installed is left or stepped round before pip comes. `name`: what they call it.
+void nk_advise_installer(const struct nk_advice_case *about, const char *name, struct nk_advice *out);
 // Building it for the GPU.
 void nk_advise_build(const struct nk_advice_case *about, struct nk_advice *out);
 

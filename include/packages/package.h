@@ -5,9 +5,13 @@
 #include "base/err.h"
 
 struct nk_package {
-    char name[128];    // "torch"; "" when unknown
-    char version[128]; // "2.4.1+cu121"
-    char source[8];    // "pip", "conda", "deb"; "folder": no list names the file, but it lies in the package's folder
+    char name[128];     // "torch"; "" when unknown
+    char version[128];  // "2.4.1+cu121"
+    char source[8];     // "pip", "conda", "deb"; "folder": no list names the file, but it lies in the package's folder
+    char installer[16]; // of a Python package, as INSTALLER says: "pip", "uv", ...; "" when unknown
+    // Where a Python package came from when that was no index: "git+https://...@COMMIT", "https://.../x.whl",
+    // "file:///home/u/x", or "editable:/home/u/x" for a source tree that is used in place; "" else.
+    char origin[256];
 };
 
 // Finds the owner of `path` (absolute) by reading package metadata near it: *.dist-info/RECORD in the site-packages

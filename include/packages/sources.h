@@ -49,6 +49,14 @@ struct nk_packages_walk {
 const char *nk_packages_next(struct nk_packages_walk *walk, const char *root, const char *dir, size_t length);
 void nk_packages_close(struct nk_packages_walk *walk);
 
+// The string value of `key` anywhere in JSON, the first one; escapes stay as they are. False when there is none.
+bool nk_packages_json(struct nk_bytes json, const char *key, struct nk_bytes *value);
+// Takes the origin from a direct_url.json (PEP 610).
+void nk_packages_origin(struct nk_bytes json, struct nk_package *out);
+// Takes name and version from the table [project] (or [tool.poetry]) of a pyproject.toml. 0, or 1 when there is no
+// name.
+int nk_packages_pyproject(struct nk_bytes text, struct nk_package *out);
+
 // Takes Name and Version from a header block. 0, or 1 when there is no Name.
 int nk_packages_metadata(struct nk_bytes text, struct nk_package *out);
 

@@ -99,7 +99,9 @@ struct nk_rec_library {
 // Which package a library belongs to. May follow its LIBRARY record at any distance; the last one counts.
 struct nk_rec_package {
     uint32_t library, name, version;
-    uint32_t source; // "pip", "conda", "deb", as text
+    uint32_t source;    // "pip", "conda", "deb", as text
+    uint32_t installer; // "pip", "uv", ..., as text
+    uint32_t origin;    // where it came from when that was no index, as text (packages/package.h)
 };
 
 enum nk_origin {

@@ -19,8 +19,8 @@ struct nk_run_gpu {
 
 struct nk_run_library {
     uint32_t id;
-    const char *path, *build_id; // "" when unknown
-    const char *package, *version, *source;
+    const char *path, *build_id;                                 // "" when unknown
+    const char *package, *version, *source, *installer, *origin; // as packages/package.h says
     bool scanned; // has SCANNED containers, which then list all of its file
 };
 

@@ -12,6 +12,8 @@ void nk_advice_case_init(struct nk_advice_case *about)
     *about = (struct nk_advice_case){.package = "",
                                      .version = "",
                                      .source = "",
+                                     .installer = "",
+                                     .origin = "",
                                      .library = "",
                                      .loader_package = "",
                                      .loader_version = "",
@@ -200,15 +202,18 @@ static void by_reason(const struct nk_advice_case *about, struct nk_advice *out)
     }
 }
 
-void nk_advise(const struct nk_advice_case *about, enum nk_language language, struct nk_advice *out)
+void nk_advise(const struct nk_advice_case *asked, enum nk_language language, struct nk_advice *out)
 {
+    struct nk_advice_case about = *asked;
     *out = (struct nk_advice){.language = language};
-    if (about->result == NO_JIT_COMPILER) {
+    about.package = nk_advice_name(asked->package, asked->source);
+    if (about.result == NO_JIT_COMPILER) {
         jit_library(out);
         return;
     }
-    if (about->result == UNSUPPORTED_PTX && about->verdict.runs != NK_RUNS_NONE) newer_driver_for_ptx(about, out);
-    by_reason(about, out);
+    if (about.result == UNSUPPORTED_PTX && about.verdict.runs != NK_RUNS_NONE) newer_driver_for_ptx(&about, out);
+    by_reason(&about, out);
+    nk_advise_installer(&about, asked->package, out);
 }
 
 void nk_advice_free(struct nk_advice *advice)

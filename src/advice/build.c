@@ -42,11 +42,36 @@ static const char *arch_of(char out[NK_NAME_TEXT], const char *list, int sm)
     return out;
 }
 
+// Where the source is: a checkout, a repository, or an index. False: it was installed from a wheel somewhere.
+static bool source_of(struct nk_buf *command, const struct nk_advice_case *about)
+{
+    const char *origin = about->origin, *path = strchr(origin, ':') ? strchr(origin, ':') + 1 : "";
+    if (!strncmp(origin, "editable:", 9))
+        nk_buf_format(command, "-e %s", path);
+    else if (!strncmp(origin, "file:", 5) && !strstr(origin, ".whl"))
+        nk_buf_text(command, path);
+    else if (!strncmp(origin, "git+", 4) && !strpbrk(origin, "\"`$\\"))
+        nk_buf_format(command, "\"%s @ %s\"", about->package, origin);
+    else
+        return false;
+    return true;
+}
+
+// A wheel of somebody's own: an index may hold another project of that name.
+static bool from_wheel(const struct nk_advice_case *about)
+{
+    struct nk_buf nowhere = {0};
+    bool result = *about->origin && !source_of(&nowhere, about);
+    nk_buf_free(&nowhere);
+    return result;
+}
+
 // pip builds the same version again from its source.
 static void with_pip(struct nk_buf *command, const struct nk_advice_case *about)
 {
     nk_buf_text(command, " ");
     nk_repair_pip(command, about, "install --force-reinstall --no-deps --no-cache-dir --no-build-isolation");
+    if (source_of(command, about)) return;
     nk_buf_format(command, "--no-binary %s \"%s", about->package, about->package);
     if (*about->version) nk_buf_format(command, "==%.*s", (int)strcspn(about->version, "+"), about->version);
     nk_buf_text(command, "\"");
@@ -67,6 +92,10 @@ static void with_knob(const struct nk_advice_case *about, struct nk_advice *out,
         nk_repair_add(out, pip ? NK_TEXT_SAFE_PACKAGE : NK_TEXT_RISK_MOVES, cell(row, NK_REBUILD_SOURCE),
                       source ? NK_TEXT_REBUILD_SOURCE : NK_TEXT_REBUILD, about->package, sm, toolkit, NULL);
     if (!repair) return;
+    if (pip && from_wheel(about)) {
+        nk_repair_say(out, repair, NK_TEXT_FROM_WHEEL, NULL);
+        return;
+    }
     fill(&repair->command, cell(row, NK_REBUILD_COMMAND), about->target.sm, *list ? arch : "");
     if (pip) with_pip(&repair->command, about);
 }
@@ -80,6 +109,10 @@ static void as_extension(const struct nk_advice_case *about, struct nk_advice *o
         nk_repair_add(out, NK_TEXT_SAFE_PACKAGE, "pytorch torch/utils/cpp_extension.py, TORCH_CUDA_ARCH_LIST",
                       NK_TEXT_REBUILD, about->package, nk_name_sm(sm, about->target.sm), toolkit, NULL);
     if (!repair) return;
+    if (from_wheel(about)) {
+        nk_repair_say(out, repair, NK_TEXT_FROM_WHEEL, NULL);
+        return;
+    }
     nk_buf_format(&repair->command, "TORCH_CUDA_ARCH_LIST=\"%s\"", nk_name_cc(cc, about->target.sm));
     with_pip(&repair->command, about);
 }
@@ -93,6 +126,12 @@ static void by_hand(const struct nk_advice_case *about, struct nk_advice *out, c
     if (repair) nk_buf_format(&repair->command, "nvcc -gencode arch=compute_%s,code=sm_%s ...", number, number);
 }
 
+// Installed by pip and its kin, or a source tree.
+static bool is_pythons(const struct nk_advice_case *about)
+{
+    return !strcmp(about->source, "pip") || !strncmp(about->origin, "editable:", 9);
+}
+
 void nk_advise_build(const struct nk_advice_case *about, struct nk_advice *out)
 {
     struct nk_buf toolkit = {0};
@@ -100,8 +139,7 @@ void nk_advise_build(const struct nk_advice_case *about, struct nk_advice *out)
     if (nk_name_toolkit(&toolkit, out->language, about->target.sm) && toolkit.data) {
         if (row)
             with_knob(about, out, row, toolkit.data);
-        else if (*about->package && *about->torch && !strcmp(about->source, "pip") &&
-                 !strstr(about->package, "nvidia-"))
+        else if (*about->package && *about->torch && is_pythons(about) && !strstr(about->package, "nvidia-"))
             as_extension(about, out, toolkit.data);
         else if (!*about->package)
             by_hand(about, out, toolkit.data);

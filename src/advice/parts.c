@@ -18,18 +18,17 @@ struct nk_repair *nk_repair_add(struct nk_advice *out, enum nk_text safe, const 
     return repair;
 }
 
+void nk_repair_risks(struct nk_repair *repair, enum nk_text risk)
+{
+    repair->safe_because = risk;
+    repair->safe = false;
+}
+
 void nk_repair_say(struct nk_advice *out, struct nk_repair *repair, enum nk_text text, const char *first)
 {
     if (!repair) return;
     nk_buf_text(&repair->text, out->language == NK_CHINESE ? "；" : "; ");
     nk_text_add(&repair->text, out->language, text, first, NULL, NULL, NULL);
-}
-
-void nk_repair_pip(struct nk_buf *command, const struct nk_advice_case *about, const char *verb)
-{
-    if (!command) return;
-    nk_buf_format(command, "%s -m pip %s ", *about->python ? about->python : "python", verb);
-    if (about->user_site && !strncmp(verb, "install", 7)) nk_buf_text(command, "--user ");
 }
 
 const char *nk_name_sm(char out[NK_NAME_TEXT], int sm)

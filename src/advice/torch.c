@@ -161,7 +161,6 @@ static void say_companions(const struct choice *c, struct nk_advice *out, struct
     if (!among(c->about, "torchvision") && !among(c->about, "torchaudio"))
         nk_repair_say(out, repair, NK_TEXT_DOMAINS, NULL);
     if (!c->all) nk_repair_say(out, repair, NK_TEXT_NOT_ALL_GPUS, NULL);
-    if (!strcmp(c->about->source, "conda")) nk_repair_say(out, repair, NK_TEXT_FROM_CONDA, NULL);
     nk_buf_free(&names);
 }
 

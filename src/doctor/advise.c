@@ -29,6 +29,7 @@ void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding
     about.package = p ? plain(p->name) : "";
     about.version = p ? plain(p->version) : "";
     about.source = p ? !strcmp(p->installer, "conda") ? "conda" : "pip" : "";
+    about.installer = p ? p->installer : "";
     about.library = library->path;
     about.torch = torch ? plain(torch->version) : "";
     about.python = doctor->python.shown;

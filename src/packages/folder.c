@@ -6,6 +6,7 @@
 #include "packages/sources.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { DEEPEST = 64 }; // folders above a file that are looked at
@@ -98,14 +99,26 @@ static int ask_site(const char *root, const char *path, size_t length, struct nk
     return result;
 }
 
-// A source tree: its one *.egg-info.
+// A source tree: its one *.egg-info, else its pyproject.toml (what builds in place need not leave anything else).
+static int pyproject(const char *root, const char *path, size_t length, struct nk_buf *info, struct nk_package *out)
+{
+    struct nk_file file;
+    if (nk_file_open(&file, join(info, root, path, length, "pyproject.toml"), NULL)) return 1;
+    int result = nk_packages_pyproject(file.bytes, out);
+    nk_file_close(&file);
+    return result;
+}
+
 static int ask_tree(const char *root, const char *path, size_t length, struct nk_buf *info, struct nk_package *out)
 {
     struct nk_packages_walk walk = {0};
     int found = 0;
     for (const char *name; (name = nk_packages_next(&walk, root, path, length));)
         if (nk_packages_ends(name, ".egg-info") && !found++) join(info, root, path, length, name);
-    return found == 1 ? metadata(info, out) : 1;
+    if ((found == 1 ? metadata(info, out) : 1) && pyproject(root, path, length, info, out)) return 1;
+    if (length + sizeof "editable:" <= sizeof out->origin)
+        snprintf(out->origin, sizeof out->origin, "editable:%.*s", (int)length, path);
+    return 0;
 }
 
 int nk_packages_folder(const char *root, const char *path, struct nk_package *out)

@@ -102,6 +102,14 @@ static void read_installer(struct search *s, const char *info)
     nk_file_close(&file);
 }
 
+static void read_origin(struct search *s, const char *info)
+{
+    struct nk_file file;
+    if (nk_file_open(&file, file_at(s, info, "direct_url.json"), NULL)) return;
+    nk_packages_origin(file.bytes, s->out);
+    nk_file_close(&file);
+}
+
 static int metadata(struct search *s, const char *info, const char *name)
 {
     struct nk_file file;
@@ -116,6 +124,8 @@ static int take(struct search *s, const char *info)
     if (metadata(s, info, "METADATA")) return 1;
     add_local_version(s);
     read_installer(s, info);
+    read_origin(s, info);
+    strcpy(s->out->installer, s->installer);
     return 0;
 }
 

@@ -10,7 +10,7 @@ enum { MOST_NAMES = 64, MOST_SMS = 16 };
 
 // What a case points to.
 struct store {
-    struct nk_buf python;
+    struct nk_buf python, origin;
     char python_version[16];
     const char *others[MOST_NAMES + 1];
     int sms[MOST_SMS + 1];
@@ -52,6 +52,18 @@ static void interpreter(struct store *store, struct nk_advice_case *about, struc
     nk_buf_free(&path);
 }
 
+// A path as it goes into a command; what is no path stays.
+static void origin(struct store *store, struct nk_advice_case *about, const char *origin, bool full)
+{
+    size_t kind = !strncmp(origin, "file://", 7) ? 7 : !strncmp(origin, "editable:", 9) ? 9 : 0;
+    nk_buf_add(&store->origin, origin, kind == 7 ? 5 : kind);
+    if (kind)
+        nk_words_shell(&store->origin, origin + kind, full);
+    else
+        nk_buf_text(&store->origin, origin);
+    about->origin = store->origin.data ? store->origin.data : "";
+}
+
 // ---- a case
 
 // Names go into commands: what no package is called is not known.
@@ -66,7 +78,7 @@ static void surroundings(struct store *store, struct nk_advice_case *about, cons
     size_t others = 0, sms = 0;
     for (size_t i = 0; i < run->library_count; i++) {
         const struct nk_run_library *library = &run->libraries[i];
-        if (!strcmp(library->package, "torch")) about->torch = plain(library->version);
+        if (!strcmp(nk_advice_name(library->package, library->source), "torch")) about->torch = plain(library->version);
         if (*library->package && others < MOST_NAMES) store->others[others++] = library->package;
     }
     for (size_t i = 0; !asked && i < run->gpu_count && sms < MOST_SMS; i++) store->sms[sms++] = (int)run->gpus[i].r.sm;
@@ -83,6 +95,8 @@ static void describe(struct store *store, struct nk_advice_case *about, struct n
         about->package = plain(c->library->package);
         about->version = plain(c->library->version);
         about->source = c->library->source;
+        about->installer = c->library->installer;
+        origin(store, about, c->library->origin, full);
         about->library = c->library->path;
     } else if (!*c->file) {
         about->in_memory = true;
@@ -134,6 +148,7 @@ static void add(struct found *found, struct nk_fix *fix, struct nk_run *run, con
     *new = (struct nk_fix){.package = about.package, .version = about.version, .gpu = gpu};
     nk_advise(&about, nk_text_language(), &new->advice);
     nk_buf_free(&store.python);
+    nk_buf_free(&store.origin);
     if (!new->advice.count) return;
     if (!c->library)
         nk_buf_text(&new->name, nk_words_base(c->file));

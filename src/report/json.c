@@ -46,14 +46,14 @@ static void add_library(const struct nk_json_at *at, const struct nk_run_library
     }
     if (!containers) return; // its code only stands in a stack
     nk_archs_library(&archs, at->run, library);
-    json_array_append_new(at->doc->libraries,
-                          json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o}", "recording", at->index,
-                                    "path", nk_json_library(at, library), "build_id",
-                                    nk_json_or_null(library->build_id), "package", nk_json_or_null(library->package),
-                                    "version", nk_json_or_null(library->version), "source",
-                                    nk_json_or_null(library->source), "sass", nk_json_archs(&archs, NK_KIND_CUBIN),
-                                    "ptx", nk_json_archs(&archs, NK_KIND_PTX), "containers", (json_int_t)containers,
-                                    "scanned", library->scanned, "coverage", coverage(at, library)));
+    json_array_append_new(
+        at->doc->libraries,
+        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o}", "recording", at->index, "path",
+                  nk_json_library(at, library), "build_id", nk_json_or_null(library->build_id), "package",
+                  nk_json_or_null(library->package), "version", nk_json_or_null(library->version), "source",
+                  nk_json_or_null(library->source), "installer", nk_json_or_null(library->installer), "sass",
+                  nk_json_archs(&archs, NK_KIND_CUBIN), "ptx", nk_json_archs(&archs, NK_KIND_PTX), "containers",
+                  (json_int_t)containers, "scanned", library->scanned, "coverage", coverage(at, library)));
 }
 
 // ---- kernels

@@ -132,7 +132,9 @@ static bool take_library(struct nk_run *run, const struct nk_record *record)
                                                                    .build_id = nk_run_text(run, r.build_id),
                                                                    .package = "",
                                                                    .version = "",
-                                                                   .source = ""};
+                                                                   .source = "",
+                                                                   .installer = "",
+                                                                   .origin = ""};
     return true;
 }
 
@@ -145,6 +147,8 @@ static bool take_package(struct nk_run *run, const struct nk_record *record)
     owner->package = nk_run_text(run, r.name);
     owner->version = nk_run_text(run, r.version);
     owner->source = nk_run_text(run, r.source);
+    owner->installer = nk_run_text(run, r.installer);
+    owner->origin = nk_run_text(run, r.origin);
     return true;
 }
 

@@ -63,12 +63,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     put("/v/python3.11/site-packages/torch/version.py", data, size);
     put("/v/python3.11/site-packages/a-1.dist-info/METADATA", data, size);
     put("/v/python3.11/site-packages/a-1.dist-info/RECORD", (const uint8_t *)"a/x.so,,\n", 9);
+    put("/v/python3.11/site-packages/torch-2.dist-info/direct_url.json", data, size);
+    put("/v/python3.11/site-packages/a-1.dist-info/direct_url.json", data, size);
+    put("/s/pyproject.toml", data, size);
     put("/c/conda-meta/a.json", data, size);
     put("/var/lib/dpkg/status", data, size);
     put("/var/lib/dpkg/info/z:amd64.list", data, size);
     ask("/v/python3.11/site-packages/torch/lib/x.so");
     ask("/v/python3.11/site-packages/a/x.so");
     ask("/c/lib/x.so");
+    ask("/s/build/x.so");
     ask("/usr/lib/z.so");
     return 0;
 }

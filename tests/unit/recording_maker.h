@@ -53,7 +53,7 @@ static uint32_t make_library(const char *path, const char *package, const char *
 {
     struct nk_rec_library library = {.id = ++made_libraries, .path = text(path), .build_id = text("00ff")};
     ADD(LIBRARY, library);
-    struct nk_rec_package owner = {library.id, text(package), text(version), text("pip")};
+    struct nk_rec_package owner = {library.id, text(package), text(version), text("pip"), 0, 0};
     if (package) ADD(PACKAGE, owner);
     return library.id;
 }

@@ -156,6 +156,61 @@ static void wheels_for_x86_64_are_not_advised_on_another_machine(void **state)
     never_says(&about, "pip install");
 }
 
+static void an_environment_of_uv_gets_commands_that_uv_knows(void **state)
+{
+    (void)state;
+    struct nk_advice_case about = lacking("torch", "2.4.1+cu121", 120, 13000);
+    about.installer = "uv";
+    says(&about, "uv pip install --upgrade --python /v/bin/python \"torch>=2.7.0\"");
+    never_says(&about, " -m pip");
+    about = lacking("faiss-gpu-cu12", "1.14.1", 90, 12080);
+    about.installer = "uv";
+    says(&about, "uv pip uninstall --python /v/bin/python faiss-gpu-cu12 && uv pip install");
+}
+
+static void what_conda_installed_leaves_conda_first(void **state)
+{
+    (void)state;
+    struct nk_advice_case about = lacking("pytorch", "2.4.1", 120, 13000);
+    about.source = "conda";
+    about.python = "~/c/envs/e/bin/python3";
+    says(&about, "conda remove --prefix ~/c/envs/e pytorch && ~/c/envs/e/bin/python3 -m pip install --upgrade");
+    says(&about, "\"torch>=2.7.0\"");
+    for (size_t i = 0; i < given.count; i++) assert_false(given.repair[i].safe);
+    about.python = ""; // an environment whose place is not known
+    says(&about, "conda remove pytorch && python -m pip install");
+}
+
+static void what_debian_installed_stays_and_an_environment_beside_it_is_made(void **state)
+{
+    (void)state;
+    struct nk_advice_case about = lacking("python3-torch-cuda", "2.6.0+dfsg-7", 120, 13000);
+    about.source = "deb";
+    about.python = "/usr/bin/python3";
+    says(&about, "python3 -m venv ~/nokernel-venv && ~/nokernel-venv/bin/python -m pip install");
+    never_says(&about, "/usr/bin/python3 -m pip");
+}
+
+static void a_package_that_pypi_has_under_another_owner_is_never_fetched_from_there(void **state)
+{
+    (void)state;
+    struct nk_advice_case about = lacking("apex", "0.1", 86, 12040);
+    about.torch = "2.4.1+cu121";
+    says(&about, "build apex from source for sm_86 with the toolkit of CUDA 11.1 or newer");
+    never_says(&about, "\"apex");
+}
+
+static void nvidias_own_wheels_have_advice_by_what_they_hold(void **state)
+{
+    (void)state;
+    struct nk_advice_case about = lacking("nvidia-cudnn-cu12", "9.14.0.64", 61, 12080);
+    says(&about, "nvidia-cudnn-cu12 9.10.2.21 is the newest known that runs on sm_61");
+    about = lacking("nvidia-cublas-cu12", "12.1.3.1", 120, 12080);
+    says(&about, "nvidia-cublas-cu12 12.9.3.13 runs on sm_120");
+    about = lacking("nvidia-cublas", "13.0.2.14", 61, 13000); // there is none of CUDA 13 for it
+    never_says(&about, "pip install");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test(name)
@@ -174,6 +229,11 @@ int main(void)
         T(code_of_no_package_is_compiled_with_a_toolkit_that_knows_the_gpu),
         T(a_package_of_which_nothing_is_known_gets_no_invented_version),
         T(a_package_without_any_published_code_for_the_gpu_is_told_so),
+        T(an_environment_of_uv_gets_commands_that_uv_knows),
+        T(what_conda_installed_leaves_conda_first),
+        T(what_debian_installed_stays_and_an_environment_beside_it_is_made),
+        T(a_package_that_pypi_has_under_another_owner_is_never_fetched_from_there),
+        T(nvidias_own_wheels_have_advice_by_what_they_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

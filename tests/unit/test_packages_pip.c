@@ -306,6 +306,99 @@ TEST(a_record_as_long_as_that_of_torch_is_read_in_milliseconds)
     assert_true((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < 500);
 }
 
+// ---- where it came from
+static void assert_origin(const char *path, const char *origin, const char *installer)
+{
+    struct nk_package package;
+    assert_int_equal(nk_package_find_in(root, path, &package, NULL), 0);
+    assert_string_equal(package.origin, origin);
+    assert_string_equal(package.installer, installer);
+}
+
+static void put_ops(const char *direct_url, const char *installer)
+{
+    put_wheel("ops-1.dist-info", "ops", "1", "ops/_C.so,,\n");
+    if (*direct_url) put(SITE "/ops-1.dist-info/direct_url.json", direct_url);
+    if (*installer) put(SITE "/ops-1.dist-info/INSTALLER", installer);
+}
+
+TEST(a_package_of_an_index_has_no_origin)
+{
+    (void)state;
+    put_ops("", "pip\n");
+    assert_origin(SITE "/ops/_C.so", "", "pip");
+}
+
+TEST(what_uv_installed_is_known_to_be_uvs)
+{
+    (void)state;
+    put_ops("", "uv");
+    assert_origin(SITE "/ops/_C.so", "", "uv");
+}
+
+TEST(a_package_of_a_repository_names_its_commit)
+{
+    (void)state;
+    put_ops("{\"url\": \"https://github.com/o/ops\", \"vcs_info\": {\"commit_id\": \"abc123\", \"vcs\": \"git\"}}",
+            "pip");
+    assert_origin(SITE "/ops/_C.so", "git+https://github.com/o/ops@abc123", "pip");
+}
+
+TEST(a_source_tree_used_in_place_is_editable)
+{
+    (void)state;
+    put_ops("{\"dir_info\": {\"editable\": true}, \"url\": \"file:///home/u/ops\"}", "");
+    assert_origin(SITE "/ops/_C.so", "editable:/home/u/ops", "");
+}
+
+TEST(a_source_tree_or_a_wheel_that_was_installed_keeps_its_path)
+{
+    (void)state;
+    put_ops("{\"dir_info\": {}, \"url\": \"file:///home/u/ops\"}", "");
+    assert_origin(SITE "/ops/_C.so", "file:///home/u/ops", "");
+    put_ops("{\"archive_info\": {\"hash\": \"sha256=00\"}, \"url\":\"https://x.org/ops-1-py3-none-any.whl\"}", "");
+    assert_origin(SITE "/ops/_C.so", "https://x.org/ops-1-py3-none-any.whl", "");
+}
+
+TEST(an_origin_that_cannot_be_read_is_none)
+{
+    (void)state;
+    static const char *const texts[] = {"{}",       "{\"url\": 7}", "{\"url\": \"file:///a", "\"url\"", "url",
+                                        "{\"url\"", "{\"url\":"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        put_ops(texts[i], "");
+        assert_origin(SITE "/ops/_C.so", "", "");
+    }
+}
+
+TEST(an_origin_that_is_too_long_is_none_and_never_cut)
+{
+    (void)state;
+    char text[400] = "{\"url\": \"https://x.org/";
+    memset(text + strlen(text), 'a', 300);
+    strcpy(text + 320, "\"}");
+    put_ops(text, "");
+    assert_origin(SITE "/ops/_C.so", "", "");
+}
+
+TEST(a_source_tree_is_known_by_its_pyproject)
+{
+    (void)state;
+    put("/home/u/ops/pyproject.toml", "[build-system]\nname = \"not this\"\n[project]\nname = \"ops\"\nversion='1.2'\n"
+                                      "[tool.x]\nversion = \"9\"\n");
+    put("/home/u/ops/build/lib/_C.so", "");
+    assert_owner("/home/u/ops/build/lib/_C.so", "folder", "ops", "1.2");
+    assert_origin("/home/u/ops/build/lib/_C.so", "editable:/home/u/ops", "");
+}
+
+TEST(a_pyproject_without_a_name_is_passed_over)
+{
+    (void)state;
+    put("/home/u/ops/pyproject.toml", "[project]\ndynamic = [\"name\"]\nname =\nname = 7\nname\n");
+    put("/home/u/ops/_C.so", "");
+    assert_nobody("/home/u/ops/_C.so");
+}
+
 static const struct CMUnitTest tests[] = {
     T(a_file_in_a_record_belongs_to_that_wheel),
     T(a_file_that_is_gone_from_the_disk_still_has_its_owner),
@@ -343,6 +436,15 @@ static const struct CMUnitTest tests[] = {
     T(a_relative_path_is_an_error),
     T(a_path_without_end_is_an_error),
     T(a_record_as_long_as_that_of_torch_is_read_in_milliseconds),
+    T(a_package_of_an_index_has_no_origin),
+    T(what_uv_installed_is_known_to_be_uvs),
+    T(a_package_of_a_repository_names_its_commit),
+    T(a_source_tree_used_in_place_is_editable),
+    T(a_source_tree_or_a_wheel_that_was_installed_keeps_its_path),
+    T(an_origin_that_cannot_be_read_is_none),
+    T(an_origin_that_is_too_long_is_none_and_never_cut),
+    T(a_source_tree_is_known_by_its_pyproject),
+    T(a_pyproject_without_a_name_is_passed_over),
 };
 
 int main(void) { return cmocka_run_group_tests(tests, NULL, NULL); }

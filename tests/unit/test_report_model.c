@@ -218,7 +218,8 @@ static void the_last_package_of_a_library_counts(void **state)
 {
     (void)state;
     uint32_t library = make_library("/a.so", "first", "1");
-    struct nk_rec_package p = {library, text("second"), text("2"), text("conda")}, lost = {77, text("x"), 0, 0};
+    struct nk_rec_package p = {library, text("second"), text("2"), text("conda"), 0, 0},
+                          lost = {77, text("x"), 0, 0, 0, 0};
     ADD(PACKAGE, p);
     ADD(PACKAGE, lost);
     read_back();
