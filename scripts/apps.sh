@@ -9,8 +9,9 @@
 #   diffusers     on torch-cuda13, with transformers and the real cuBLAS                    0.5 GB
 #   cusparse and cudnn, on torch-cuda13: they hide the root cause of a failure              0.7 GB
 #   triton        on torch-cuda13: kernels that are compiled while the program runs         0.3 GB
-APPS="ct2 cupy faiss onnx12 onnx13 bitsandbytes diffusers cusparse cudnn triton"
-ON_TORCH="bitsandbytes diffusers cusparse cudnn triton" # these stand on torch-cuda13
+#   nccl          on torch-cuda13: asks at its start for kernels that exist for other GPUs    0.2 GB
+APPS="ct2 cupy faiss onnx12 onnx13 bitsandbytes diffusers cusparse cudnn triton nccl"
+ON_TORCH="bitsandbytes diffusers cusparse cudnn triton nccl" # these stand on torch-cuda13
 
 # What diffusers and transformers import, beside torch.
 PURE="huggingface_hub==2.4.0 packaging==26.4 PyYAML==6.0.4 regex==2026.11.19 safetensors==0.8.0 tokenizers==0.23.3
@@ -33,6 +34,7 @@ pins() {
     cusparse) echo 200 450 10-14 nvidia-cusparse==12.7.10.12 nvidia-nvjitlink==13.2.86 ;;
     cudnn) echo 520 900 10-14 nvidia-cudnn-cu13==9.26.0.51 ;;
     triton) echo 290 1150 10-14 triton==3.9.0 ;;
+    nccl) echo 220 400 10-14 nvidia-nccl-cu13==2.30.7 ;;
     *) die "there is no set '$1'" ;;
     esac
 }

@@ -135,6 +135,7 @@ struct nk_run_failure {
     struct nk_verdict verdict;
     bool contradiction; // the rules say that it runs
     bool barren;        // a refused query, and nothing in its library runs on that GPU
+    bool coped;         // a refused query after which the library, that has code for that GPU, asked on
     uint32_t guess;     // string id of the kernel whose host function stands in the stack; 0 none
 };
 

@@ -275,15 +275,27 @@ static bool image_query(const struct nk_run_failure *f)
     return f->class == NK_CLASS_ASKED && f->r.kind == NK_FAILED_PROBE && nk_result_is_image(f->r.result);
 }
 
-// CUB registers one kernel with 25 fat binaries of PyTorch's: a query is refused 25 times, and told once.
-static bool told_already(const struct nk_run *run, size_t index)
+// One of many queries that a library put in a row: CUB about one kernel in each of 25 fat binaries of PyTorch's, NCCL
+// about all its kernels.
+static bool in_one_row(const struct nk_run_failure *a, const struct nk_run_failure *b)
 {
+    return image_query(a) && image_query(b) && a->r.api == b->r.api && a->r.result == b->r.result &&
+           a->library == b->library && a->gpu == b->gpu && a->container && b->container &&
+           a->container->library == b->container->library;
+}
+
+// How many kernels the row is about that begins with this query; 0 when it does not begin one.
+static size_t row(const struct nk_run *run, size_t index)
+{
+    size_t kernels = 1;
     const struct nk_run_failure *f = &run->failures[index];
-    for (size_t i = 0; i < index && f->kernel; i++) {
+    for (size_t i = 0; i < run->failure_count; i++) {
         const struct nk_run_failure *e = &run->failures[i];
-        if (image_query(e) && e->kernel && e->kernel->name == f->kernel->name && e->library == f->library) return true;
+        if (i == index || !in_one_row(f, e)) continue;
+        if (i < index) return 0;
+        kernels += e->kernel && f->kernel && e->kernel->name != f->kernel->name;
     }
-    return false;
+    return kernels;
 }
 
 void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all)
@@ -293,11 +305,13 @@ void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all)
     for (size_t i = 0; i < run->failure_count && shown < MOST_BLOCKS; i++) {
         const struct nk_run_failure *f = &run->failures[i];
         bool late = f->surfaced && f->surfaced->r.later;
-        if (!image_query(f) || !(late || all || f->barren) || !first_of_block(run, i)) continue;
-        if (!late && told_already(run, i)) continue;
+        if (!image_query(f) || !(late || (all && !f->coped) || f->barren) || !first_of_block(run, i)) continue;
+        size_t kernels = late ? 1 : row(run, i);
+        if (!kernels) continue;
         failure(page, run, f, "ASKED");
         nk_buf_text(&line, "is a query, not a launch");
         if (f->library) nk_buf_format(&line, ", asked by %s", nk_words_base(f->library->path));
+        if (kernels > 1) nk_buf_format(&line, ", about %zu kernels in all", kernels);
         nk_buf_text(&line, late  ? "; but its error is what the program read later"
                            : all ? "; the program may have stopped because of it"
                                  : "; what was made of the refusal may be wrong");

@@ -147,25 +147,43 @@ static bool counted(const struct nk_run *run, size_t index)
 // A library that carries kernels for several GPUs asks for some that do not fit, and copes. One that has nothing at all
 // for this GPU has nothing to cope with: what it made of the refusal is doubtful (nonzero() of PyTorch 2.1 then answers
 // with a made-up size).
-static bool is_barren(const struct nk_run *run, const struct nk_run_failure *f)
+static bool is_image_query(const struct nk_run_failure *f)
+{
+    return f->r.kind == NK_FAILED_PROBE && nk_result_is_image(f->r.result);
+}
+
+static bool is_covered(const struct nk_run *run, const struct nk_run_failure *f, const char *how)
 {
     const struct nk_run_library *library = f->container ? f->container->library : NULL;
-    if (!library || !f->gpu || f->r.kind != NK_FAILED_PROBE || !nk_result_is_image(f->r.result)) return false;
-    const char *word = nk_sums_cover(run, library, f->gpu).word;
-    return word && !strcmp(word, "none");
+    const char *word = library && f->gpu && is_image_query(f) ? nk_sums_cover(run, library, f->gpu).word : NULL;
+    return word && !strcmp(word, how);
+}
+
+// NCCL asks at its start for all of its kernels, some of which exist for one family of GPUs only: whoever asks for
+// another kernel after a refusal has not stopped because of it. A single refusal says nothing.
+static bool has_coped(const struct nk_run *run, const struct nk_run_failure *f)
+{
+    for (size_t i = 0; i < run->failure_count && f->kernel; i++) {
+        const struct nk_run_failure *e = &run->failures[i];
+        if (is_image_query(e) && e->kernel && e->kernel->name != f->kernel->name && e->r.api == f->r.api &&
+            e->library == f->library && e->gpu == f->gpu)
+            return is_covered(run, f, "partly");
+    }
+    return false;
 }
 
 static void count_failures(struct nk_run *run, struct nk_sums *out)
 {
     for (size_t i = 0; i < run->failure_count; i++) {
         struct nk_run_failure *f = &run->failures[i];
-        f->barren = is_barren(run, f);
+        f->barren = is_covered(run, f, "none");
+        f->coped = is_image_query(f) && has_coped(run, f);
         out->contradictions += f->contradiction;
         if (f->class == NK_CLASS_ASKED) {
-            bool image = f->r.kind == NK_FAILED_PROBE && nk_result_is_image(f->r.result);
-            out->asked += image;
-            out->asked_late += image && f->surfaced && f->surfaced->r.later;
+            out->asked += is_image_query(f);
+            out->asked_late += is_image_query(f) && f->surfaced && f->surfaced->r.later;
             out->asked_barren += f->barren;
+            out->asked_coped += f->coped;
         } else if (!counted(run, i)) {
             out->other += f->class == NK_CLASS_OTHER;
             out->missing += f->class == NK_CLASS_MISSING && f->kernel;
@@ -192,7 +210,8 @@ void nk_sums(struct nk_run *run, struct nk_sums *out)
     for (size_t i = 0; i < run->container_count; i++) out->refused += run->containers[i].refused;
     out->ended_badly = !run->has_exit || run->exit.status != 0;
     out->healthy = !out->missing && !out->missing_boxes && !out->other && !out->asked_late && !out->asked_barren &&
-                   !out->hollow && !out->contradictions && !(out->ended_badly && (out->asked || out->refused));
+                   !out->hollow && !out->contradictions &&
+                   !(out->ended_badly && (out->asked > out->asked_coped || out->refused));
 }
 
 bool nk_sums_stands(const struct nk_run_container *c)

@@ -212,7 +212,7 @@ static void body(struct nk_page *page, struct nk_run *run, const struct nk_sums 
     if (nothing_failed && sums->ended_badly) nk_block_refused(page, run);
     nk_block_doubts(page, run);
     others(page, run);
-    if (!(nothing_failed && sums->ended_badly)) nk_block_asked(page, run);
+    if (!(nothing_failed && sums->ended_badly) || sums->asked_coped) nk_block_asked(page, run);
     notes(page, run, false);
     ending(page, run, sums);
 }

@@ -21,6 +21,7 @@ ON = {
     "diffusers": ["torch-cuda13"],
     "cusparse": ["torch-cuda13"],
     "triton": ["torch-cuda13"],
+    "nccl": ["torch-cuda13"],
     "cudnn": ["diffusers", "torch-cuda13"],  # cuDNN opens the real cuBLAS
 }
 
