@@ -30,10 +30,10 @@ struct nk_scan_sum {
     uint64_t damaged, unread; // containers
     uint64_t bare;            // cubins and PTX texts that lie in no container
     uint64_t codecs[4];       // images, by enum nk_codec
-    uint64_t concatenated, debug, relocatable_cubins;
-    uint64_t kernels; // pairs of container and kernel
-    uint64_t names;   // different names among them
-    bool failed;      // memory was short: counts are too small
+    uint64_t concatenated, debug, relocatable_cubins; // images; the last is 0 if kernels were not read
+    uint64_t kernels;                                 // pairs of container and kernel
+    uint64_t names;                                   // different names among them
+    bool failed;                                      // memory was short: counts are too small
 };
 
 void nk_scan_sum(const struct nk_scan_library *library, struct nk_scan_sum *sum);

@@ -16,7 +16,8 @@ void nk_scan_kernel_name(struct nk_buf *out, const char *name);
 void nk_scan_shown(struct nk_buf *out, const char *path, bool full);
 // "torch 2.15.0+cu132", or the path of an item that is no package.
 void nk_scan_title(struct nk_buf *out, const struct nk_scan_item *item, bool full);
-// "sm_75 sm_80 sm_90a(4)": the targets of a kind, with the number of images where it is not that of most.
+// "sm_75 sm_80 sm_90a(4)": the targets of a kind, wherever they lie, with the number of images where it is not that of
+// most.
 void nk_scan_archs(struct nk_buf *out, const struct nk_scan_sum *sum, uint16_t kind, bool relocatable);
 // "lz4, zstd"
 void nk_scan_codecs(struct nk_buf *out, const struct nk_scan_sum *sum);

@@ -111,6 +111,7 @@ static void add_has(json_t *object, const struct nk_scan_library *library, const
     put(object, "damaged", number(sum->damaged));
     put(object, "unread", number(sum->unread));
     put(object, "bare", number(sum->bare));
+    put(object, "relocatable_sass", library->kernels_read ? number(sum->relocatable_cubins) : json_null());
     put(object, "concatenated", number(sum->concatenated));
     put(object, "debug", number(sum->debug));
     put(object, "outside", place(library, sum, NK_SCAN_OUTSIDE));

@@ -38,10 +38,15 @@ static void row_archs(struct nk_buf *out, const char *label, const struct nk_sca
                       const char *none)
 {
     struct nk_buf body = {0};
+    if (kind == NK_KIND_UNKNOWN) nk_buf_text(&body, "a kind of image that is not known, for ");
+    size_t before = body.size;
     nk_scan_archs(&body, sum, kind, false);
-    if (!body.size && !none) return;
-    if (!body.size) nk_buf_text(&body, none);
-    row(out, label, &body);
+    bool any = body.size > before, linker = kind == NK_KIND_LTO || kind == NK_KIND_PTX_LINK;
+    nk_buf_text(&body, any && linker ? ", for the linker only" : !any && none ? none : "");
+    if (any || none)
+        row(out, label, &body);
+    else
+        nk_buf_free(&body);
 }
 
 static void row_containers(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_scan_sum *sum)
@@ -61,6 +66,7 @@ static void row_containers(struct nk_buf *out, const struct nk_scan_library *lib
                  {sum->without_kernels, "without a kernel"},
                  {sum->damaged, "damaged"},
                  {sum->unread, "whose kernels could not be read"},
+                 {sum->relocatable_cubins, "relocatable images"},
                  {sum->concatenated, "concatenated images"},
                  {sum->debug, "debug images"}};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
@@ -96,23 +102,27 @@ static void row_kernels(struct nk_buf *out, const struct nk_scan_sum *sum)
 // Input of the device linker, and PTX that says something else than its header.
 static void rows_odd(struct nk_buf *out, const struct nk_scan_sum *sum)
 {
-    struct nk_buf body = {0};
+    struct nk_buf body = {0}, lto = {0};
     if (sum->relocatable) {
         nk_scan_count(&body, sum->relocatable, "container", "containers");
         nk_buf_text(&body, " to link: ");
         nk_scan_archs(&body, sum, NK_KIND_CUBIN, true);
         nk_buf_text(&body, " ");
         nk_scan_archs(&body, sum, NK_KIND_PTX, true);
-        nk_scan_archs(&body, sum, NK_KIND_LTO, true);
+        nk_scan_archs(&lto, sum, NK_KIND_LTO, true);
+        if (lto.size) nk_buf_format(&body, " LTO %s", lto.data);
+        nk_buf_free(&lto);
         row(out, "linkable", &body);
     }
     for (size_t i = 0; i < sum->arch_count; i++) {
         const struct nk_scan_arch *arch = &sum->archs[i];
         if (!arch->lied) continue;
+        bool one = arch->lied == 1;
         nk_scan_number(&body, arch->lied);
-        nk_buf_text(&body, " PTX images say ");
+        nk_buf_text(&body, one ? " PTX image says " : " PTX images say ");
         nk_scan_arch_text(&body, arch, false);
-        nk_buf_text(&body, " in their text and something else in their header");
+        nk_buf_text(&body, one ? " in its text and something else in its header"
+                               : " in their text and something else in their header");
         row(out, "but", &body);
     }
 }

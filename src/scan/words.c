@@ -84,36 +84,43 @@ static bool in_list(const struct nk_scan_arch *arch, uint16_t kind, bool relocat
     return arch->kind == kind && (arch->where == NK_SCAN_RELOCATABLE) == relocatable;
 }
 
-// Images of the same target, wherever they lie, and only the first time that it is met.
-static uint64_t images_of(const struct nk_scan_sum *sum, size_t which, bool relocatable)
+static int by_target(const struct nk_scan_arch *a, const struct nk_scan_arch *b)
 {
-    const struct nk_scan_arch *arch = &sum->archs[which];
-    uint64_t images = 0;
+    if (a->arch != b->arch) return a->arch - b->arch;
+    if (a->suffix != b->suffix) return a->suffix - b->suffix;
+    return a->isa_major * 256 + a->isa_minor - b->isa_major * 256 - b->isa_minor;
+}
+
+// The next target behind `last` (NULL: the first), wherever its images lie; NULL at the end. *images: of all places.
+static const struct nk_scan_arch *next_target(const struct nk_scan_sum *sum, uint16_t kind, bool relocatable,
+                                              const struct nk_scan_arch *last, uint64_t *images)
+{
+    const struct nk_scan_arch *next = NULL;
+    *images = 0;
     for (size_t i = 0; i < sum->arch_count; i++) {
-        const struct nk_scan_arch *other = &sum->archs[i];
-        bool same = in_list(other, arch->kind, relocatable) && other->arch == arch->arch &&
-                    other->suffix == arch->suffix && other->isa_major == arch->isa_major &&
-                    other->isa_minor == arch->isa_minor;
-        if (same && i < which) return 0;
-        if (same) images += other->images;
+        const struct nk_scan_arch *arch = &sum->archs[i];
+        if (!in_list(arch, kind, relocatable) || (last && by_target(arch, last) <= 0)) continue;
+        int order = next ? by_target(arch, next) : -1;
+        if (order < 0) *images = 0;
+        if (order <= 0) *images += arch->images;
+        if (order < 0) next = arch;
     }
-    return images;
+    return next;
 }
 
 void nk_scan_archs(struct nk_buf *out, const struct nk_scan_sum *sum, uint16_t kind, bool relocatable)
 {
-    uint64_t most = 0;
-    bool any = false;
-    for (size_t i = 0; i < sum->arch_count; i++)
-        if (in_list(&sum->archs[i], kind, relocatable) && images_of(sum, i, relocatable) > most)
-            most = images_of(sum, i, relocatable);
-    for (size_t i = 0; i < sum->arch_count; i++) {
-        uint64_t images = in_list(&sum->archs[i], kind, relocatable) ? images_of(sum, i, relocatable) : 0;
-        if (!images) continue;
-        if (any) nk_buf_text(out, " ");
-        nk_scan_arch_text(out, &sum->archs[i], true);
+    uint64_t most = 0, images;
+    for (const struct nk_scan_arch *arch = NULL; (arch = next_target(sum, kind, relocatable, arch, &images));)
+        if (images > most) most = images;
+    for (const struct nk_scan_arch *arch = NULL, *last;
+         (last = arch, arch = next_target(sum, kind, relocatable, arch, &images));) {
+        struct nk_scan_arch named = *arch;
+        if (last) nk_buf_text(out, " ");
+        // Which kind it is stands before the list.
+        named.kind = kind == NK_KIND_PTX || kind == NK_KIND_PTX_LINK ? NK_KIND_PTX : NK_KIND_CUBIN;
+        nk_scan_arch_text(out, &named, true);
         if (images < most) nk_buf_format(out, "(%" PRIu64 ")", images);
-        any = true;
     }
 }
 

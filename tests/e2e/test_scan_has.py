@@ -1,0 +1,153 @@
+"""What `nokernel scan` says a library has: each thing, in the JSON and in the text."""
+
+import re
+
+import pytest
+
+from conftest import command
+from fixtures import fatbin as written
+from fixtures import images, toolkit
+from scanning import archs, only, scan, shared
+
+K = ["_Z3k_aPf", "_Z3k_bPf"]
+
+
+def relocatable(store):
+    """A cubin that still has to be linked."""
+    text = images.ptx_text("80", K)
+
+    def build(path):
+        source = path.with_suffix(".ptx")
+        source.write_text(text)
+        toolkit.tool([toolkit.PTXAS["13.5"], "-c", "-arch=sm_80", source, "-o", path])
+
+    return store.make("relocatable\n" + text, "rel.cubin", build)
+
+
+@pytest.fixture(scope="session")
+def rich(store):
+    """A library with one of everything."""
+    cubin = lambda word, **more: {"kind": "cubin", "target": word, "file": str(images.image(store, word, K)), **more}
+    ptx = lambda word, isa, **more: {"kind": "ptx", "target": word, "isa": isa, "text": images.ptx_text(f"ptx{word}:{isa}", K), **more}
+    section = [
+        {"images": [cubin("75"), cubin("90a", codec="lz4"), cubin("120f", codec="zstd"), ptx("90", "8.0", codec="lz4")]},
+        {"images": [{**ptx("90", "8.3", codec="zstd"), "text": images.ptx_text("ptx90a:8.3", K)}]},  # its header lies
+        {"images": [{"kind": "lto", "target": "80", "hex": "00" * 64}]},
+        {"images": [{"kind": "concatenated", "codec": "zstd", "images": [cubin("86"), ptx("86", "7.8")]}]},
+        {"images": [{"kind": "cubin", "target": "80", "file": str(relocatable(store))}]},
+        {"images": []},
+        {"images": [{"kind": 4096, "target": "90", "hex": "00" * 64}]},
+    ]
+    path = store.make(repr(section), "rich.fatbin", lambda path: path.write_bytes(written.fatbin(section)))
+    return shared(store, nv_fatbin=[path], rodata=[images.container(store, ["100"], K), images.image(store, "89", K)],
+                  relfatbin=[images.container(store, ["70", "ptx70"], K)])
+
+
+@pytest.fixture(scope="session")
+def said(rich):
+    return only(scan("--gpu", "sm_75", rich, code=3))
+
+
+@pytest.fixture(scope="session")
+def text(rich):
+    lines = command("scan", "--gpu", "sm_75", rich).stdout
+    return re.sub(r"\n {14,}", " ", lines)  # rows that were broken, joined
+
+
+def row(text, label):
+    (found,) = re.findall(rf"^    {re.escape(label)} +(.*)$", text, re.M)
+    return found
+
+
+def test_machine_code_is_listed_with_its_suffix(said, text):
+    assert archs(said) == {"sm_75": 1, "sm_80": 1, "sm_86": 1, "sm_89": 1, "sm_90a": 1, "sm_100": 1, "sm_120f": 1}
+    assert row(text, "SASS").split() == ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120f"]
+
+
+def test_ptx_is_listed_with_its_version_and_the_target_of_its_text(said, text):
+    assert archs(said, "ptx") == {"compute_86@7.8": 1, "compute_90@8.0": 1, "compute_90a@8.3": 1}
+    assert row(text, "PTX").split() == ["compute_86@7.8", "compute_90@8.0", "compute_90a@8.3"]
+
+
+def test_ptx_whose_header_lies_is_told(said, text):
+    assert [p["header_lies"] for p in said["ptx"]] == [0, 0, 1]
+    assert row(text, "but") == "1 PTX image says compute_90a in its text and something else in its header"
+
+
+def test_codecs_are_counted(said, text):
+    assert said["codecs"].keys() == {"stored", "lz4", "zstd"}
+    assert (said["codecs"]["lz4"], said["codecs"]["zstd"]) == (2, 5)
+    assert ", stored, lz4, zstd;" in row(text, "holds")
+
+
+def test_containers_are_counted_and_those_without_an_image(said, text):
+    assert (said["containers"], said["empty"]) == (9, 1)
+    assert row(text, "holds").startswith("9 containers, ")
+    assert "; 1 without an image" in row(text, "holds")
+
+
+def test_code_that_only_a_linker_reads_is_listed_apart(said, text):
+    assert [(e["arch"], e["images"]) for e in said["lto"]] == [("sm_80", 1)]
+    assert row(text, "LTO") == "sm_80, for the linker only"
+
+
+def test_images_that_came_out_of_a_concatenated_one_are_counted(said, text):
+    assert said["concatenated"] == 2
+    assert "2 concatenated images" in row(text, "holds")
+
+
+def test_machine_code_that_still_has_to_be_linked_is_counted(said, text):
+    assert said["relocatable_sass"] == 1
+    assert "1 relocatable image" in row(text, "holds")
+
+
+def test_what_lies_in_the_section_of_the_device_linker_is_listed_apart(said, text):
+    assert (said["relocatable"]["containers"], archs(said["relocatable"])) == (1, {"sm_70": 1})
+    assert row(text, "linkable").startswith("1 container to link: sm_70 compute_70@")
+
+
+def test_code_outside_the_section_of_fat_binaries_is_listed_with_its_sections(said, text):
+    assert (said["outside"]["containers"], said["outside"]["sections"]) == (2, [".rodata"])
+    assert archs(said["outside"]) == {"sm_89": 1, "sm_100": 1}
+    assert "2 outside .nv_fatbin: .rodata" in row(text, "holds")
+
+
+def test_a_bare_image_is_told_from_a_container(said, text):
+    assert said["bare"] == 1
+    assert "1 image without container" in row(text, "holds")
+
+
+def test_an_image_of_a_kind_that_is_not_known_makes_unknown_and_never_none(said, text):
+    assert [(e["arch"], e["images"]) for e in said["unknown_kinds"]] == [("sm_90", 1)]
+    assert row(text, "unknown") == "a kind of image that is not known, for sm_90"
+    assert said["unread"] == 1
+
+
+# ---- verdicts
+
+
+def verdict(store, words, gpu, outside=()):
+    return only(scan("--gpu", gpu, shared(store, nv_fatbin=[images.container(store, w, K) for w in words])))["verdicts"][gpu]
+
+
+@pytest.mark.parametrize(
+    "words,gpu,word,reason,sentence",
+    [
+        ([["80"]], "sm_80", "native", None, "all 2 kernels"),
+        ([["80"]], "sm_86", "native", None, "all 2 kernels"),
+        ([["ptx80"]], "sm_90", "jit", None, "all 2 kernels compiled from PTX at the first use"),
+        ([["80"], ["75"]], "sm_80", "partly", "no-image", "2 of 4 kernels do not run: there is no image for this GPU"),
+        ([["80"]], "sm_90", "none", "no-image", "all 2 kernels do not run: there is no image for this GPU"),
+        ([["80"]], "sm_87", "none", None, "all 2 kernels do not run"),
+        ([["90a"]], "sm_100", "none", None, "all 2 kernels do not run"),
+        ([["ptx90:9.0"]], "sm_90@12.8", "none", "ptx-newer-than-driver", "all 2 kernels do not run"),
+    ],
+)
+def test_each_verdict_has_its_word_and_its_sentence(store, words, gpu, word, reason, sentence):
+    library = shared(store, nv_fatbin=[images.container(store, w, K) for w in words])
+    said = only(scan("--gpu", gpu, library))["verdicts"][gpu]
+    assert said["verdict"] == word, said
+    assert reason is None or said["reason"] == reason
+    assert said["reason"]
+    shown = re.sub(r"\s+", " ", command("scan", "--gpu", gpu, library).stdout)
+    assert f"{gpu} {word}: {sentence}" in shown, shown
