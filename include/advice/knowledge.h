@@ -26,7 +26,8 @@ struct nk_knowledge {
     T(gpus, GPUS, "name sm family kind source")                                                                        \
     T(errors, ERRORS, "code means not do source")                                                                      \
     T(messages, MESSAGES, "text code title means not do source")                                                       \
-    T(names, NAMES, "name from pip source")
+    T(names, NAMES, "name from pip source")                                                                            \
+    T(kernel_kinds, KINDS, "kind library words source")
 
 #define NK_KNOWN_TABLE(table, NAME, columns) extern const struct nk_knowledge nk_known_##table;
 NK_KNOWLEDGE_LIST(NK_KNOWN_TABLE)
@@ -64,6 +65,7 @@ enum { NK_ERROR_CODE, NK_ERROR_MEANS, NK_ERROR_NOT, NK_ERROR_DO, NK_ERROR_SOURCE
 enum { NK_MESSAGE_TEXT, NK_MESSAGE_CODE, NK_MESSAGE_TITLE, NK_MESSAGE_MEANS, NK_MESSAGE_NOT, NK_MESSAGE_DO };
 enum { NK_MESSAGE_SOURCE = 6 };
 enum { NK_NAMES_NAME, NK_NAMES_FROM, NK_NAMES_PIP, NK_NAMES_SOURCE };
+enum { NK_WORK_KIND, NK_WORK_LIBRARY, NK_WORK_WORDS, NK_WORK_SOURCE };
 
 // A cell; row 1 is the first below the heading.
 const char *nk_known(const struct nk_knowledge *table, int row, int column);

@@ -54,6 +54,11 @@ json_t *nk_json_trail(const struct nk_json_at *at, const struct nk_run_failure *
 
 // ---- members of the document
 
+struct nk_exercised;
+struct nk_everywhere;
+json_t *nk_json_exercised(const struct nk_exercised *e, bool full_paths); // json_more.c
+json_t *nk_json_everywhere(const struct nk_everywhere *e);
+
 void nk_json_add_recording(const struct nk_json_at *at, const struct nk_sums *sums);   // json_process.c
 void nk_json_add_failure(const struct nk_json_at *at, const struct nk_run_failure *f); // json_failures.c
 

@@ -16,6 +16,9 @@ struct nk_text_options {
     bool full_paths; // home directories are not replaced by "~"
     int gpu;         // 0: the recorded ones; else what would have been missing on this SM (120)
     int driver;      // with `gpu`: its driver, as cuDriverGetVersion (13000); 0: the recorded one
+    // For the JSON, which they become a member of; or NULL. Borrowed.
+    const struct nk_exercised *exercised;
+    const struct nk_everywhere *everywhere;
 };
 
 // Appends the report of `count` recordings to `out`. 0; -1 with a sentence when one cannot be read: the sentence is

@@ -1,10 +1,13 @@
 // cmd_report.c - `nokernel report`: reads recordings again.
 #define _GNU_SOURCE
 #include "cli/command.h"
+#include "cli/held.h"
 #include "cli/recordings.h"
+#include "report/everywhere.h"
+#include "report/exercised.h"
 #include "report/json.h"
 #include "report/markdown.h"
-#include "report/model.h"
+#include "report/sums.h"
 #include "report/text.h"
 #include "verdict/arch.h"
 
@@ -29,7 +32,11 @@ const struct nk_command nk_cmd_report = {
             "  --json           as JSON (schema nokernel-report/1; one document for all recordings)\n"
             "  --markdown       to paste into an issue\n"
             "  --gpu SM[@CUDA]  what would have been missing on another GPU: sm_120, 12.0, sm_90@12.4\n"
-            "                   (CUDA: the version that its driver supports; else the recorded one)\n"
+            "                   (CUDA: the version that its driver supports; else the recorded one);\n"
+            "                   all: a table of every architecture that is known\n"
+            "  --coverage       which kinds of kernels ran, by their names, and which the loaded\n"
+            "                   libraries hold that were not tried\n"
+            "  --kernels        with --gpu all: name every kernel that is missing\n"
             "  --paths full     do not replace home directories by ~\n"
             "  --help           this text\n"
             "\n"
@@ -49,7 +56,8 @@ static int cuda_version(const char *text)
     return (int)(major >= 1000 ? major : major * 1000 + minor * 10);
 }
 
-static int parse_gpu(const char *word, struct nk_text_options *options)
+// "all" becomes *everywhere, with options->driver.
+static int parse_gpu(const char *word, struct nk_text_options *options, bool *everywhere)
 {
     char name[32];
     struct nk_arch arch;
@@ -60,8 +68,10 @@ static int parse_gpu(const char *word, struct nk_text_options *options)
         return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu %s: an architecture like sm_120 was expected", word);
     memcpy(name, word, size);
     name[size] = 0;
-    if (nk_arch_parse(name, &arch, &err)) return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu: %s", err.text);
-    options->gpu = arch.sm; // a suffix says for what code was made; a GPU has none
+    *everywhere = !strcmp(name, "all");
+    if (!*everywhere && nk_arch_parse(name, &arch, &err))
+        return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu: %s", err.text);
+    if (!*everywhere) options->gpu = arch.sm; // a suffix says for what code was made; a GPU has none
     if (at && !(options->driver = cuda_version(at + 1)))
         return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu %s: a CUDA version like 12.4 was expected after @", word);
     return NK_EXIT_OK;
@@ -106,34 +116,95 @@ static int sift(struct nk_recordings *list)
     return code;
 }
 
+// ---- the tables
+
+struct asked {
+    bool last, json, markdown, coverage, kernels, everywhere;
+    const char *gpu, *paths;
+    struct nk_text_options how;
+};
+
+// Adds all recordings to what is asked for.
+static void add_all(const struct nk_recordings *list, struct nk_exercised *exercised, struct nk_everywhere *everywhere)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct nk_run run;
+        struct nk_sums sums;
+        if (!nk_run_open(&run, list->path[i], NULL)) {
+            nk_sums(&run, &sums);
+            if (exercised) nk_exercised_add(exercised, &run);
+            if (everywhere) nk_everywhere_add(everywhere, &run);
+        }
+        nk_run_free(&run);
+    }
+}
+
+static int tables(const struct nk_recordings *list, struct asked *a, struct nk_buf *out, struct nk_err *err)
+{
+    struct nk_exercised exercised = {0};
+    struct nk_everywhere everywhere;
+    int result = 0;
+    nk_everywhere_init(&everywhere, a->how.driver);
+    add_all(list, a->coverage ? &exercised : NULL, a->everywhere ? &everywhere : NULL);
+    if (a->coverage) nk_held_read(&exercised);
+    if (a->coverage) nk_exercised_sum(&exercised);
+    if (a->coverage) a->how.exercised = &exercised;
+    if (a->everywhere) a->how.everywhere = &everywhere;
+    if (exercised.failed || everywhere.failed)
+        result = nk_fail(err, NK_ERR_MEMORY, "not enough memory for the report");
+    else if (a->json)
+        result = nk_report_json((const char *const *)list->path, list->count, &a->how, out, err);
+    else if (a->coverage)
+        a->markdown ? nk_exercised_markdown(out, &exercised) : nk_exercised_text(out, &exercised, 0);
+    else
+        a->markdown ? nk_everywhere_markdown(out, &everywhere, a->kernels)
+                    : nk_everywhere_text(out, &everywhere, 0, a->kernels);
+    nk_exercised_free(&exercised);
+    nk_everywhere_free(&everywhere);
+    return result;
+}
+
+static int write_report(const struct nk_recordings *list, struct asked *a, struct nk_buf *out, struct nk_err *err)
+{
+    const char *const *names = (const char *const *)list->path;
+    if (a->coverage || a->everywhere) return tables(list, a, out, err);
+    if (a->json) return nk_report_json(names, list->count, &a->how, out, err);
+    return (a->markdown ? nk_report_markdown : nk_report_text)(names, list->count, &a->how, out, err);
+}
+
+static int check(struct asked *a)
+{
+    if (a->json && a->markdown) return nk_cli_fail(NK_EXIT_USAGE, "report: --json and --markdown exclude each other");
+    if (strcmp(a->paths, "short") && strcmp(a->paths, "full"))
+        return nk_cli_fail(NK_EXIT_USAGE, "report: --paths %s: short or full was expected", a->paths);
+    if (a->coverage && a->gpu)
+        return nk_cli_fail(NK_EXIT_USAGE, "report: --coverage is about what ran; it does not go with --gpu");
+    a->how = (struct nk_text_options){.colour = nk_cli_colour(STDOUT_FILENO), .full_paths = !strcmp(a->paths, "full")};
+    int code = a->gpu ? parse_gpu(a->gpu, &a->how, &a->everywhere) : NK_EXIT_OK;
+    if (!code && a->kernels && !a->everywhere)
+        code = nk_cli_fail(NK_EXIT_USAGE, "report: --kernels goes with --gpu all");
+    return code;
+}
+
 static int report_main(int argc, char **argv)
 {
-    bool last = false, json = false, markdown = false;
-    const char *gpu = NULL, *paths = "short";
-    const struct nk_option options[] = {{"--last", NULL, &last},         {"--json", NULL, &json},
-                                        {"--markdown", NULL, &markdown}, {"--gpu", &gpu, NULL},
-                                        {"--paths", &paths, NULL},       {0}};
+    struct asked a = {.paths = "short"};
+    const struct nk_option options[] = {{"--last", NULL, &a.last},         {"--json", NULL, &a.json},
+                                        {"--markdown", NULL, &a.markdown}, {"--coverage", NULL, &a.coverage},
+                                        {"--kernels", NULL, &a.kernels},   {"--gpu", &a.gpu, NULL},
+                                        {"--paths", &a.paths, NULL},       {0}};
     int code = nk_cli_options(&argc, argv, options, false, &nk_cmd_report);
     if (code) return code < 0 ? NK_EXIT_OK : code;
-    if (json && markdown) return nk_cli_fail(NK_EXIT_USAGE, "report: --json and --markdown exclude each other");
-    if (strcmp(paths, "short") && strcmp(paths, "full"))
-        return nk_cli_fail(NK_EXIT_USAGE, "report: --paths %s: short or full was expected", paths);
-    struct nk_text_options how = {.colour = nk_cli_colour(STDOUT_FILENO), .full_paths = !strcmp(paths, "full")};
-    if (gpu && (code = parse_gpu(gpu, &how))) return code;
+    if ((code = check(&a))) return code;
 
     struct nk_recordings list = {0};
     struct nk_buf out = {0};
     struct nk_err err = {0};
-    code = collect(&list, argv + 1, last);
+    code = collect(&list, argv + 1, a.last);
     int unread = sift(&list), written = NK_EXIT_OK;
     if (unread) code = unread;
-    const char *const *names = (const char *const *)list.path;
-    int (*format)(const char *const *, size_t, const struct nk_text_options *, struct nk_buf *, struct nk_err *) =
-        json       ? nk_report_json
-        : markdown ? nk_report_markdown
-                   : nk_report_text;
     if (list.count) {
-        if (format(names, list.count, &how, &out, &err)) code = nk_cli_fail(NK_EXIT_INPUT, "%s", err.text);
+        if (write_report(&list, &a, &out, &err)) code = nk_cli_fail(NK_EXIT_INPUT, "%s", err.text);
         written = nk_cli_write(STDOUT_FILENO, &out);
     }
     nk_buf_free(&out);

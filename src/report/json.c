@@ -176,7 +176,7 @@ static int dump_to_buf(const char *part, size_t size, void *out)
     return 0;
 }
 
-static int write_out(struct nk_json_doc *doc, bool asked, struct nk_buf *out)
+static int write_out(struct nk_json_doc *doc, const struct nk_text_options *options, struct nk_buf *out)
 {
     json_t *root =
         json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
@@ -184,8 +184,11 @@ static int write_out(struct nk_json_doc *doc, bool asked, struct nk_buf *out)
                   doc->process ? doc->process : json_null(), "gpus", doc->gpus, "libraries", doc->libraries, "kernels",
                   doc->kernels, "failures", doc->failures, "probes", doc->probes, "refused", doc->refused,
                   "contradictions", doc->contradictions, "advice", doc->advice, "notes", doc->notes, "unknown_calls",
-                  doc->unknown_calls, "recordings", doc->recordings, "summary", summary(doc, asked));
+                  doc->unknown_calls, "recordings", doc->recordings, "summary", summary(doc, options->gpu != 0));
     if (!root) return -1;
+    if (options->exercised)
+        json_object_set_new(root, "exercised", nk_json_exercised(options->exercised, options->full_paths));
+    if (options->everywhere) json_object_set_new(root, "everywhere", nk_json_everywhere(options->everywhere));
     int result = json_dump_callback(root, dump_to_buf, out, JSON_INDENT(1));
     nk_buf_text(out, "\n");
     json_decref(root);
@@ -215,7 +218,7 @@ int nk_report_json(const char *const *paths, size_t count, const struct nk_text_
             add_run(&doc, &run, json_array_size(doc.recordings), options);
         nk_run_free(&run);
     }
-    if (write_out(&doc, options->gpu != 0, out) && !result)
+    if (write_out(&doc, options, out) && !result)
         result = nk_fail(err, NK_ERR_MEMORY, "not enough memory for the report");
     return result;
 }
