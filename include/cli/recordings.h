@@ -20,6 +20,9 @@ int nk_recordings_add(struct nk_recordings *list, const char *path);
 // Adds every *.nkr in a folder and in the folders below it, the processes in the order in which they started. 0 (also
 // when there is none), or -1 with a sentence.
 int nk_recordings_add_folder(struct nk_recordings *list, const char *folder, struct nk_err *err);
+// Adds the `most` files *.nkr that were changed last, in a folder and in those below it, the newest last. Nothing is
+// opened. A folder that cannot be read holds none.
+void nk_recordings_add_newest(struct nk_recordings *list, const char *folder, size_t most);
 // Adds the newest recording, or all of the `nokernel run` that it belongs to. 0, or -1 with a sentence when there is
 // none.
 int nk_recordings_add_last(struct nk_recordings *list, struct nk_err *err);

@@ -13,8 +13,11 @@ void nk_check_settings(struct nk_doctor *doctor);   // environment variables
 // The variables that count: i = 0, 1, ...; NULL at the end.
 const char *nk_check_setting(size_t i);
 void nk_check_toolkit(struct nk_doctor *doctor);
+void nk_check_compilers(struct nk_doctor *doctor); // of packages that compile at run time
 void nk_check_caches(struct nk_doctor *doctor);
 
+// Does a compiler of that CUDA version know the architecture?
+bool nk_check_compiles(int sm, int cuda);
 // What to do about a package on a GPU: fills the finding's advice.
 void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding,
                      const struct nk_doctor_library *library);

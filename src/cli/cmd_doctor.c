@@ -49,7 +49,7 @@ const struct nk_command nk_cmd_doctor = {
     .main = doctor_main,
 };
 
-enum { EXIT_GATE = 4 };
+enum { EXIT_GATE = 4, MOST_RECORDINGS = 32 };
 
 struct words {
     const char *python, *gpu, *root, *recordings, *fail_on, *paths, *save, *compare;
@@ -96,7 +96,7 @@ static void find_recordings(struct nk_recordings *list, const char *word)
     char folder[PATH_MAX];
     if (word && !strcmp(word, "none")) return;
     if (!word && !nk_recordings_folder(folder, sizeof folder, NULL)) word = folder;
-    if (word) nk_recordings_add_folder(list, word, NULL); // a folder that is not there holds none
+    if (word) nk_recordings_add_newest(list, word, MOST_RECORDINGS);
 }
 
 static int write_out(const struct nk_doctor *doctor, bool json)

@@ -96,6 +96,25 @@ int nk_recordings_add_folder(struct nk_recordings *list, const char *folder, str
     return 0;
 }
 
+static int by_change(const void *a, const void *b)
+{
+    struct stat x, y;
+    const char *const *p = a, *const *q = b;
+    if (stat(*p, &x) || stat(*q, &y)) return strcmp(*p, *q);
+    if (x.st_mtim.tv_sec != y.st_mtim.tv_sec) return x.st_mtim.tv_sec < y.st_mtim.tv_sec ? -1 : 1;
+    if (x.st_mtim.tv_nsec != y.st_mtim.tv_nsec) return x.st_mtim.tv_nsec < y.st_mtim.tv_nsec ? -1 : 1;
+    return strcmp(*p, *q);
+}
+
+void nk_recordings_add_newest(struct nk_recordings *list, const char *folder, size_t most)
+{
+    struct nk_recordings all = {0};
+    walk(&all, folder, 1, NULL);
+    if (all.count) qsort(all.path, all.count, sizeof *all.path, by_change);
+    for (size_t i = all.count > most ? all.count - most : 0; i < all.count; i++) nk_recordings_add(list, all.path[i]);
+    nk_recordings_free(&all);
+}
+
 // The newest recording below `folder`, as an index of `list`.
 static size_t newest(const struct nk_recordings *list)
 {

@@ -87,21 +87,22 @@ static struct tally tally_of(const struct nk_doctor *doctor, const struct nk_doc
     return t;
 }
 
-// The library that every program of the package goes through.
+// torch: the library that every program goes through; others: all of them.
 static bool main_library_lacks(const struct nk_doctor *doctor, const struct nk_doctor_library *of, size_t gpu)
 {
+    struct tally t = tally_of(doctor, of, gpu);
     for (size_t i = 0; i < doctor->library_count; i++) {
         const struct nk_doctor_library *l = doctor->libraries[i];
         if (same_package(l, of) && strstr(l->shown, "libtorch_cuda.so") && !strcmp(l->cover[gpu].word, "none"))
             return true;
     }
-    return false;
+    return t.libraries && t.none == t.libraries;
 }
 
 static enum nk_finding_name name_of(const struct nk_doctor *doctor, const struct nk_doctor_library *of, size_t gpu,
                                     const struct tally *t)
 {
-    if (t->none == t->libraries || main_library_lacks(doctor, of, gpu)) return NK_FINDING_COVER_NONE;
+    if (main_library_lacks(doctor, of, gpu)) return NK_FINDING_COVER_NONE;
     if (t->none || t->partly) return NK_FINDING_COVER_PARTLY;
     if (t->unknown) return NK_FINDING_COVER_UNKNOWN;
     return t->jit ? NK_FINDING_COVER_JIT : NK_FINDING_COUNT;
@@ -130,8 +131,11 @@ static void check(struct nk_doctor *doctor, const struct nk_doctor_library *of, 
             see(f, doctor->libraries[i], gpu);
     if (shown > MOST_SHOWN) nk_doctor_see(f, "and %zu more libraries", shown - MOST_SHOWN);
     if (t.worst) nk_check_advise(doctor, f, t.worst);
-    // A framework of which nothing runs fails at its first kernel, whatever the program.
-    if (name == NK_FINDING_COVER_NONE && of->package && of->package == nk_doctor_framework(doctor))
+    // A framework of which nothing runs fails at its first kernel, whatever the program; with another GPU that it has
+    // code for it depends on which one is used.
+    bool another = false;
+    for (size_t i = 0; i < doctor->gpu_count; i++) another |= !main_library_lacks(doctor, of, i) && i != gpu;
+    if (name == NK_FINDING_COVER_NONE && of->package && of->package == nk_doctor_framework(doctor) && !another)
         f->severity = NK_SEVERITY_FAILURE;
 }
 
@@ -146,15 +150,16 @@ static void row(struct nk_doctor *doctor)
     else if (!doctor->gpu_count)
         nk_buf_format(&row->found, "%zu libraries with GPU code, and no GPU to compare with", doctor->library_count);
     for (size_t gpu = 0; doctor->library_count && gpu < doctor->gpu_count; gpu++) {
-        size_t good = 0;
+        size_t whole = 0, partly = 0;
         for (size_t i = 0; i < doctor->library_count; i++) {
             const struct nk_doctor_library *l = doctor->libraries[i];
-            const char *word = l->cover[gpu].word;
-            good +=
-                !strcmp(word, "native") || !strcmp(word, "jit") || !*word || (chooses(l) && !strcmp(word, "partly"));
+            bool some = !strcmp(l->cover[gpu].word, "partly") && !chooses(l);
+            partly += some;
+            whole += !some && strcmp(l->cover[gpu].word, "none") && strcmp(l->cover[gpu].word, "unknown");
         }
-        nk_buf_format(&row->found, "%s%s: %zu of %zu libraries have code", gpu ? "; " : "", gpu_title(doctor, gpu),
-                      good, doctor->library_count);
+        nk_buf_format(&row->found, "%s%s: %zu of %zu librar%s covered", gpu ? "; " : "", gpu_title(doctor, gpu), whole,
+                      doctor->library_count, doctor->library_count == 1 ? "y" : "ies");
+        if (partly) nk_buf_format(&row->found, ", %zu in part", partly);
     }
 }
 

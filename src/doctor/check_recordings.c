@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_READ = 32, MOST_SHOWN = 5, NAME_COLUMNS = 60 };
+enum { MOST_SHOWN = 5, NAME_COLUMNS = 60 };
 
 static struct nk_doctor_library *library_of(const struct nk_doctor *doctor, const char *path)
 {
@@ -92,5 +92,5 @@ static void read_one(struct nk_doctor *doctor, const char *path)
 void nk_check_recordings(struct nk_doctor *doctor)
 {
     size_t count = doctor->asked.recording_count;
-    for (size_t i = 0; i < count && i < MOST_READ; i++) read_one(doctor, doctor->asked.recordings[count - 1 - i]);
+    for (size_t i = 0; i < count; i++) read_one(doctor, doctor->asked.recordings[count - 1 - i]);
 }

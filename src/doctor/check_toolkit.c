@@ -53,7 +53,7 @@ static const char *find(struct nk_doctor *doctor, const char **variable)
     return nk_doctor_exists(doctor->asked.root, "/usr/local/cuda/bin/nvcc") ? "/usr/local/cuda" : "";
 }
 
-static bool compiles(int sm, int cuda)
+bool nk_check_compiles(int sm, int cuda)
 {
     char name[NK_NAME_TEXT];
     int row = nk_known_row(&nk_known_sm_toolkit, NK_SM_SM, nk_name_sm(name, sm) + 3);
@@ -68,7 +68,7 @@ static void gpus(struct nk_doctor *doctor, int cuda, const char *home)
     snprintf(version, sizeof version, "%d.%d", cuda / 1000, cuda % 1000 / 10);
     for (size_t i = 0; i < doctor->gpu_count; i++) {
         struct nk_buf range = {0};
-        if (compiles(doctor->gpus[i].target.sm, cuda)) continue;
+        if (nk_check_compiles(doctor->gpus[i].target.sm, cuda)) continue;
         struct nk_doctor_finding *f =
             nk_doctor_find(doctor, NK_FINDING_NVCC, version, nk_doctor_shown(doctor, home), doctor->gpus[i].text);
         f->gpu = (int)i;

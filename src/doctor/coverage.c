@@ -12,6 +12,7 @@
 #include "image/target.h"
 #include "verdict/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,8 +159,33 @@ void nk_coverage_has(const struct nk_doctor_library *library, struct nk_buf *out
     nk_arch_list_text(library->images, library->image_count, out);
 }
 
+// bitsandbytes brings a library for each CUDA version and opens the one of torch's (or of BNB_CUDA_VERSION).
+static bool unused(const struct nk_doctor *doctor, const struct nk_doctor_library *l)
+{
+    const struct nk_doctor_package *torch = nk_doctor_package(doctor, "torch");
+    const char *at = strstr(l->shown, "libbitsandbytes_cuda"), *named = nk_doctor_env("BNB_CUDA_VERSION");
+    char wanted[16];
+    if (!at || (!*named && (!torch || torch->cuda <= 0))) return false;
+    snprintf(wanted, sizeof wanted, "%d", torch ? torch->cuda / 1000 * 10 + torch->cuda % 1000 / 10 : 0);
+    if (*named) snprintf(wanted, sizeof wanted, "%.8s", named);
+    return strncmp(at + 20, wanted, strlen(wanted)) || at[20 + strlen(wanted)] != '.';
+}
+
+static void leave_out(struct nk_doctor *doctor)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < doctor->library_count; i++) {
+        if (unused(doctor, doctor->libraries[i]))
+            nk_coverage_drop(doctor->libraries[i]);
+        else
+            doctor->libraries[kept++] = doctor->libraries[i];
+    }
+    doctor->library_count = kept;
+}
+
 void nk_coverage_judge(struct nk_doctor *doctor)
 {
+    leave_out(doctor);
     for (size_t i = 0; i < doctor->library_count; i++)
         for (size_t gpu = 0; gpu < doctor->gpu_count; gpu++)
             judge(doctor->libraries[i], &doctor->gpus[gpu].target, &doctor->libraries[i]->cover[gpu]);

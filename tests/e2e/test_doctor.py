@@ -10,6 +10,7 @@ from conftest import COMMAND, SIM, command
 from doctoring import Environment, area, codes, doctor, finding, run as run_doctor
 from fixtures import images
 
+pytestmark = pytest.mark.sanitized
 NAME = "_Z3k_aPf"
 ASKED = ("--gpu", "sm_86@580", "--recordings", "none")
 
@@ -130,6 +131,21 @@ def test_a_library_of_nvidia_that_picks_kernels_by_gpu_is_no_gap(env, store):
     env.install("nvidia-cublas-cu12", "12.4.5.8", {"nvidia/cublas/lib/libcublasLt.so.12": scanning.shared(store, nv_fatbin=boxes)})
     out = examine(env, gpu="sm_90@580")
     assert not [c for c in codes(out) if c.startswith("D60")]
+
+
+def test_of_bitsandbytes_only_the_library_of_torchs_cuda_counts(torch, library):
+    torch.install("bitsandbytes", "0.45.5", {
+        "bitsandbytes/libbitsandbytes_cuda121.so": library("80", "90"), "bitsandbytes/libbitsandbytes_cuda118.so": library("80"),
+    })
+    assert "bitsandbytes" not in [f["package"] for f in examine(torch, gpu="sm_90@580")["findings"]]
+    out = examine(torch, gpu="sm_90@580", env={"BNB_CUDA_VERSION": "118"})
+    assert "libbitsandbytes_cuda118.so" in finding(out, "D602", "bitsandbytes")["evidence"][0]
+
+
+def test_of_two_gpus_one_that_is_served_makes_it_a_warning(torch):
+    assert finding(examine(torch, gpu="sm_80@580,sm_120@580"), "D602", "torch")["severity"] == "warning"
+    out = examine(torch, gpu="sm_70@580,sm_120@580")
+    assert [f["severity"] for f in out["findings"] if f["code"] == "D602"] == ["failure"] * 2
 
 
 def test_an_editable_install_is_looked_at_where_its_source_is(env, library):

@@ -10,10 +10,11 @@ import time
 
 import pytest
 import scanning
-from conftest import SIM
+from conftest import SIM, preload
 from doctoring import Environment, area, codes, doctor, finding
 from fixtures import images
 
+pytestmark = pytest.mark.sanitized
 NAME = "_Z3k_aPf"
 NVRM = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  {}  Sun Jul  6 02:35:59 UTC 2025\nGCC version:  gcc 12\n"
 
@@ -138,6 +139,7 @@ def test_d106_a_device_that_may_not_be_opened(env):
     assert finding(live(env, env={"SIM_FAIL": "cuInit=100"}, preexec_fn=without_privilege), "D109")
 
 
+@pytest.mark.plain
 def test_d107_a_driver_that_hangs_hangs_nobody_else(env, tmp_path):
     source = tmp_path / "hang.c"
     source.write_text("#include <unistd.h>\nint cuInit(unsigned f) { for (;;) pause(); }\nint cuDriverGetVersion(int *v) { return 1; }\n")
@@ -200,6 +202,13 @@ def test_d114_a_driver_older_than_the_frameworks_cuda(env):
     found = finding(live(env, driver=11080), "D114", "torch")
     assert found["text"] == "the driver is for CUDA 11.8, torch 2.4.1+cu121 was built with CUDA 12.1"
     assert "D114" not in codes(live(env, driver=12000))
+
+
+def test_asking_the_driver_leaves_no_recording(env, tmp_path):
+    """Where libnokernel.so is preloaded into everything, also into this command."""
+    preloaded = {"LD_PRELOAD": preload(), "NOKERNEL_DIR": str(tmp_path / "recordings")}
+    out = live(env, env=preloaded)
+    assert out["driver"]["state"] == "works" and not (tmp_path / "recordings").exists()
 
 
 # ---- settings
@@ -380,6 +389,34 @@ def test_d703_a_cuda_home_without_a_toolkit(env):
     assert finding(asked(env, env={"CUDA_HOME": "/opt/none"}), "D703")
     out = asked(env, env={"CUDA_HOME": "/opt/cuda-12.1"})
     assert "D703" not in codes(out) and area(out, "toolkit")["found"] == "CUDA 12.1 in /opt/cuda-12.1"
+
+
+PTXAS = "Cuda compilation tools, release %d.%d, V%d\0Cuda compilation tools, release {0}, V{0}.93\0"
+
+
+def test_d704_a_ptxas_of_triton_that_does_not_know_the_gpu(env):
+    env.install("triton", "3.0.0", {"triton/backends/nvidia/bin/ptxas": PTXAS.format("12.4")})
+    found = finding(asked(env, "sm_121@580"), "D704", "triton")
+    assert found["text"] == "triton 3.0.0 compiles kernels with CUDA 12.4, which does not know sm_121@580"
+    assert found["repairs"][0]["command"] == "export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas"
+    assert "D704" not in codes(asked(env, "sm_90@580"))
+
+
+def test_d704_a_second_ptxas_or_a_named_one_is_enough(env):
+    env.install("triton", "3.5.0", {"triton/backends/nvidia/bin/ptxas": PTXAS.format("12.4")})
+    env.file("/opt/ptxas", PTXAS.format("13.0"))
+    assert "D704" in codes(asked(env, "sm_121@580"))
+    assert "D704" not in codes(asked(env, "sm_121@580", env={"TRITON_PTXAS_PATH": "/opt/ptxas"}))
+    env.file(f"{env.inside(env.site)}/triton/backends/nvidia/bin/ptxas-blackwell", PTXAS.format("13.0"))
+    assert "D704" not in codes(asked(env, "sm_121@580"))
+
+
+def test_d704_an_nvrtc_of_cupy_that_does_not_know_the_gpu(env):
+    env.install("cupy-cuda12x", "13.4.1")
+    env.install("nvidia-cuda-nvrtc-cu12", "12.6.85")
+    found = finding(asked(env, "sm_120@580"), "D704", "cupy-cuda12x")
+    assert found["repairs"][0]["command"].endswith('-m pip install --upgrade "nvidia-cuda-nvrtc-cu12>=12.8"')
+    assert "D704" not in codes(asked(env, "sm_90@580"))
 
 
 # ---- caches

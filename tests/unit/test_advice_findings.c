@@ -81,6 +81,7 @@ static void codes_keep_their_meaning(void **state)
     assert_string_equal(nk_finding(NK_FINDING_PAIR)->code, "D407");
     assert_string_equal(nk_finding(NK_FINDING_LIBRARY_MISSING)->code, "D501");
     assert_string_equal(nk_finding(NK_FINDING_REFUSED)->code, "D601");
+    assert_string_equal(nk_finding(NK_FINDING_COMPILER)->code, "D704");
     assert_string_equal(nk_finding(NK_FINDING_COVER_NONE)->code, "D602");
 }
 
