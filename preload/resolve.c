@@ -17,8 +17,12 @@ void nk_resolve_dlsym(void)
 {
     // dlvsym is not hooked, so it finds libc's dlsym although ours comes first. Oldest versions: x86-64, aarch64.
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-    for (size_t i = 0; !nk_real_dlsym && i < sizeof versions / sizeof *versions; i++)
-        nk_real_dlsym = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    void *(*real)(void *, const char *) = NULL;
+    for (size_t i = 0; !real && i < sizeof versions / sizeof *versions; i++)
+        real = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    // Another library that hooks dlsym, and comes after us, must be asked as it would be without us.
+    void *next = real ? real(RTLD_NEXT, "dlsym") : NULL;
+    nk_real_dlsym = next ? (void *(*)(void *, const char *))next : real;
 }
 
 static void *look_up(void *handle, const char *name)

@@ -266,8 +266,11 @@ bool nk_words_folded(const struct nk_run_frame *frame)
 {
     static const char *const files[] = {"libcudart", "libcuda.so", "libnokernel", "libpthread", "ld-linux"};
     const char *base = frame->library ? nk_words_base(frame->library->path) : "";
+    static const char *const linked[] = {"libcudart_static_", "__cudart", "cudaLaunch", "__cudaLaunch"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (starts(base, files[i])) return true;
+    for (size_t i = 0; i < sizeof linked / sizeof *linked; i++)
+        if (starts(frame->symbol, linked[i])) return true;
     return false;
 }
 

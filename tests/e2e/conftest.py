@@ -112,9 +112,6 @@ def environment(folder, sm, driver, no_image_at, eager, env):
     if eager:
         base["CUDA_MODULE_LOADING"] = "EAGER"
     base.update({name: os.environ.get(name, default) for name, default in SANITIZERS.items()})
-    if any("tsan" in path for path in sanitizers()):
-        # libunwind frees its cache of a thread after ThreadSanitizer has forgotten that thread: a crash in its mutexes.
-        base["NOKERNEL_STACK"] = "glibc"
     base.update({k: str(v) for k, v in (env or {}).items()})
     return {k: v for k, v in base.items() if v}
 

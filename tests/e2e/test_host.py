@@ -57,6 +57,20 @@ def test_another_preloaded_library_still_finds_its_next_one(run, program, store,
     claims.missing(out, claims.B, "never_reads_error", count=3)
 
 
+@pytest.mark.parametrize("order", ["before", "after"])
+@pytest.mark.parametrize("version,static", RUNTIMES)
+def test_another_library_that_hooks_dlsym_is_asked_as_ever(run, program, store, version, static, order):
+    """Before us it goes past us to libc; what can be seen then is what a shared runtime is called for."""
+    hook = programs.linked(store, "libhook.so", [programs.compiled(store, "hooks_dlsym.c")], ["-ldl"], shared=True)
+    out = run(program("launches", version, GOOD, BAD, static=static), "a", "b", **{order: [hook]},
+              exit_report=order == "after" or not static)
+    assert out.lines[-1] == "hook: asked for the driver"
+    if order == "after":
+        claims.missing(out, claims.B, "launches", knowable=claims.knows_name(version, static))
+    elif not static:
+        claims.failed(out.report, claims.B, 209, "launches")
+
+
 @pytest.mark.parametrize("version,static", RUNTIMES)
 def test_exceptions_of_cxx_programs_are_caught_where_they_should(run, program, version, static):
     out = run(program("throws", version, GOOD, BAD, static=static, more=["-lpthread"]))

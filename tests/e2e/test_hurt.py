@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import claims
+from conftest import environment, preload
 from fixtures import programs
 
 pytestmark = pytest.mark.sanitized
@@ -97,6 +98,25 @@ def test_a_million_launches_of_16_threads_are_counted_exactly_and_cost_no_memory
     assert out.recordings[0].stat().st_size < 1 << 20
 
 
+def peak(program, *arguments, env, folder):
+    """The most memory that a program ever had resident, in KB."""
+    folder.mkdir()
+    child = subprocess.Popen([str(program), *map(str, arguments)], env=env, cwd=folder, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    return usage.ru_maxrss
+
+
+@pytest.mark.plain
+def test_a_hundred_times_as_many_launches_of_16_threads_take_no_more_memory(program, tmp_path):
+    app = program("threads", "12.4", GOOD, BAD, more=["-lpthread"])
+    env = environment(tmp_path, 80, 13000, None, False, {"LD_PRELOAD": preload(), "NOKERNEL_SYNC": "off"})
+    few, many = (peak(app, 16, times, env=env, folder=tmp_path / str(times)) for times in (100, 10000))
+    assert many - few < 1024, f"{few} KB for 100 launches each, {many} KB for 10000"
+
+
 # ---- beside others
 @pytest.mark.parametrize("version,static", VARIANTS)
 def test_a_program_with_a_malloc_of_its_own_is_unharmed(run, program, version, static):
@@ -114,20 +134,42 @@ def test_a_plugin_opened_with_deepbind_works_and_what_its_runtime_asks_for_is_se
     assert out.lines == ["plug-in a 0", "plug-in b 209"]
 
 
-def allocators():
-    """Other allocators of the distribution that are on this machine."""
-    names = ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libmimalloc.so.2"]
-    folders = [Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib/aarch64-linux-gnu"), Path("/usr/lib64")]
-    return [folder / name for name in names for folder in folders if (folder / name).exists()]
+# libjemalloc2 and libtcmalloc-minimal4 come with scripts/setup; others are tried where they are.
+ALLOCATORS = ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libmimalloc.so.2"]
+FOLDERS = [Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib/aarch64-linux-gnu"), Path("/usr/lib64")]
 
 
-def test_allocators_that_are_preloaded_before_or_after_us_are_no_trouble(run, program):
-    if not allocators():
-        warnings.warn("neither jemalloc nor tcmalloc is installed: not tried")
-    for allocator in allocators():
-        for order in ("before", "after"):
-            out = run(program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), 4, 20, **{order: [allocator]})
-            claims.missing(out, claims.B, "threads")
+@pytest.mark.parametrize("order", ["before", "after"])
+@pytest.mark.parametrize("name", ALLOCATORS)
+def test_an_allocator_that_is_preloaded_before_or_after_us_is_no_trouble(run, program, name, order):
+    found = [folder / name for folder in FOLDERS if (folder / name).exists()]
+    if not found:
+        assert name not in ALLOCATORS[:2], f"{name} is not there: run scripts/setup check"
+        return
+    out = run(program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), 4, 20, **{order: found[:1]})
+    assert out.lines == ["good 80", "bad 80"]
+    claims.launched(out.report, claims.A, 80)
+    claims.missing(out, claims.B, "threads")
+
+
+def library_of(sanitizer):
+    return Path(subprocess.check_output(["gcc", f"-print-file-name=lib{sanitizer}.so"], text=True).strip()).resolve()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("app", ["threads", "launches"])
+@pytest.mark.parametrize("static", [True, False], ids=["in the program", "shared"])
+@pytest.mark.parametrize("sanitizer", ["address", "thread", "undefined"])
+def test_a_program_that_was_built_with_a_sanitizer_is_unharmed_and_clean(run, program, sanitizer, static, app):
+    """A shared sanitizer wants to be the first of all libraries, so whoever preloads one names it first."""
+    short = {"address": "asan", "thread": "tsan", "undefined": "ubsan"}[sanitizer]
+    flags = [f"-fsanitize={sanitizer}"]
+    built = program(app, "12.4", GOOD, BAD, flags=flags,
+                    more=["-lpthread", *flags, *([f"-static-lib{short}"] if static else [])])
+    env = {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "halt_on_error=1"}
+    out = run(built, *((4, 20) if app == "threads" else "ab"), env=env, before=[] if static else [library_of(short)])
+    assert out.code == 0 and "Sanitizer" not in out.stderr
+    claims.missing(out, claims.B, app)
 
 
 def jail(folder, *paths):
