@@ -144,6 +144,16 @@ check-wheels:
 	$Q$(MAKE) --no-print-directory -j$(JOBS) all sim
 	$Qscripts/run-pytest $(WHEEL_TESTS)
 
+# The same for aarch64, cross-compiled and emulated: on an x86-64 Debian only.
+AARCH64_ROOT := $(or $(NOKERNEL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nokernel)/aarch64/root
+AARCH64 := B=$B-aarch64 CC="aarch64-linux-gnu-gcc --sysroot=$(AARCH64_ROOT)" EMULATOR="qemu-aarch64-static -L $(AARCH64_ROOT)"
+.PHONY: check-aarch64
+check-aarch64:
+	$Qscripts/setup check && scripts/get-runtimes && scripts/get-aarch64
+	$Q$(MAKE) --no-print-directory -j$(JOBS) $(AARCH64) WERROR=1 all sim unit-programs
+	$Q$(MAKE) --no-print-directory $(AARCH64) unit
+	$QB=$B-aarch64 NOKERNEL_MUST_RUN=1 scripts/run-pytest tests/aarch64
+
 # The main job: a real training script on a real PyTorch wheel that has no image for the GPU.
 demo:
 	$Qscripts/setup check
@@ -173,6 +183,7 @@ help:
 	@echo 'make check       every test but the large applications (sets up what it needs; 2 GB, once)'
 	@echo 'make check-apps  real applications (3.7 GB, once)'
 	@echo 'make check-wheels  scan against a census of 29 real wheels (3 GB, once)'
+	@echo 'make check-aarch64  cross-compiled and emulated (200 MB, once; Debian)'
 	@echo 'make unit        unit tests            make e2e    fixture programs on the simulated driver'
 	@echo 'make fuzz        a short fuzz run      make lint   layers, sizes, words, format'
 	@echo 'make bench       what the library costs, as ratios'

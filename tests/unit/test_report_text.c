@@ -2,6 +2,17 @@
 #define _GNU_SOURCE
 #include "report_says.h"
 
+// The advice is for wheels of the machine that the report is made on: aarch64 has code for sm_120 later.
+#ifdef __aarch64__
+#define FIRST_TORCH "2.9.1"
+#define NEWEST_CUDA "13.4"
+#define NEWEST      "cu134"
+#else
+#define FIRST_TORCH "2.7.0"
+#define NEWEST_CUDA "13.2"
+#define NEWEST      "cu132"
+#endif
+
 static void a_failed_launch_is_told_with_kernel_library_images_and_need(void **state)
 {
     (void)state;
@@ -17,14 +28,14 @@ static void a_failed_launch_is_told_with_kernel_library_images_and_need(void **s
                      "    needs sm_120 (or PTX for compute_120 or lower)\n"
                      "    at    launch_fill  libtorch_cuda.so\n"
                      "          at_fill  libtorch_cuda.so\n"
-                     "    fix   torch 2.7.0 or newer from the cu128 index (up to 2.11.0 there) has\n"
+                     "    fix   torch " FIRST_TORCH " or newer from the cu128 index (up to 2.11.0 there) has\n"
                      "          code for sm_120 (not safe: other packages may have to move too)\n"
-                     "            ~/v/bin/python3 -m pip install --upgrade \"torch>=2.7.0\" \\\n"
+                     "            ~/v/bin/python3 -m pip install --upgrade \"torch>=" FIRST_TORCH "\" \\\n"
                      "              torchvision --index-url https://download.pytorch.org/whl/cu128\n"
-                     "    or    torch 2.15.0, built for CUDA 13.2, has code for sm_120: the newest\n"
+                     "    or    torch 2.15.0, built for CUDA " NEWEST_CUDA ", has code for sm_120: the newest\n"
                      "          known for this driver (not safe: other packages may have to move too)\n"
-                     "            ~/v/bin/python3 -m pip install --upgrade \"torch==2.15.0+cu132\" \\\n"
-                     "              torchvision --index-url https://download.pytorch.org/whl/cu132\n"
+                     "            ~/v/bin/python3 -m pip install --upgrade \"torch==2.15.0+" NEWEST "\" \\\n"
+                     "              torchvision --index-url https://download.pytorch.org/whl/" NEWEST "\n"
                      "\n"
                      "  also in this process, for sm_120\n"
                      "    none  torchvision 0.16.2   torchvision/_C.so: sm_80 sm_86, no PTX\n"
