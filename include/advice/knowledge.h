@@ -1,5 +1,7 @@
 // knowledge.h - the tables of knowledge/, which scripts/embed makes part of the program. All texts are static.
 //
+// They are constant but for override.h, which commands may call before they begin.
+//
 // A list in a cell is separated by ";". Row 0 is the heading; an empty cell says that nothing is known, never "none".
 #ifndef NK_ADVICE_KNOWLEDGE_H
 #define NK_ADVICE_KNOWLEDGE_H
@@ -13,23 +15,24 @@ struct nk_knowledge {
     const char *const *cells;
 };
 
-// NK_KNOWLEDGE(table, NAME, columns): their order is that of the heading (a unit test compares).
+// T(table, NAME, columns, those that tell rows apart): their order is that of the heading (a unit test compares).
 #define NK_KNOWLEDGE_LIST(T)                                                                                           \
-    T(torch_wheels, WHEELS, "torch variant machine sass ptx linalg extra pypi index evidence note source")             \
-    T(torch_pairs, PAIRS, "torch torchvision torchaudio note source")                                                  \
-    T(torch_python, PYTHON, "torch min max source")                                                                    \
-    T(torch_domain, DOMAIN, "variant sass ptx source")                                                                 \
-    T(packages, PACKAGES, "package family version part cuda sass ptx note source")                                     \
-    T(rebuild, REBUILD, "package kind command arches source")                                                          \
-    T(sm_toolkit, TOOLKIT, "sm first last isa a f note source")                                                        \
-    T(cuda_versions, CUDA, "cuda isa min_sm max_sm driver needs note source")                                          \
-    T(gpus, GPUS, "name sm family kind source")                                                                        \
-    T(errors, ERRORS, "code means not do source")                                                                      \
-    T(messages, MESSAGES, "text code title means not do source")                                                       \
-    T(names, NAMES, "name from pip source")                                                                            \
-    T(kernel_kinds, KINDS, "kind library words source")
+    T(torch_wheels, WHEELS, "torch variant machine sass ptx linalg extra pypi index evidence note source",             \
+      "torch variant machine")                                                                                         \
+    T(torch_pairs, PAIRS, "torch torchvision torchaudio note source", "torch")                                         \
+    T(torch_python, PYTHON, "torch min max source", "torch")                                                           \
+    T(torch_domain, DOMAIN, "variant sass ptx source", "variant")                                                      \
+    T(packages, PACKAGES, "package family version part cuda sass ptx note source", "package version part")             \
+    T(rebuild, REBUILD, "package kind command arches source", "package")                                               \
+    T(sm_toolkit, TOOLKIT, "sm first last isa a f note source", "sm")                                                  \
+    T(cuda_versions, CUDA, "cuda isa min_sm max_sm driver needs note source", "cuda")                                  \
+    T(gpus, GPUS, "name sm family kind source", "name")                                                                \
+    T(errors, ERRORS, "code means not do source", "code")                                                              \
+    T(messages, MESSAGES, "text code title means not do source", "text")                                               \
+    T(names, NAMES, "name from pip source", "name from")                                                               \
+    T(kernel_kinds, KINDS, "kind library words source", "kind library words")
 
-#define NK_KNOWN_TABLE(table, NAME, columns) extern const struct nk_knowledge nk_known_##table;
+#define NK_KNOWN_TABLE(table, NAME, columns, keys) extern struct nk_knowledge nk_known_##table;
 NK_KNOWLEDGE_LIST(NK_KNOWN_TABLE)
 #undef NK_KNOWN_TABLE
 

@@ -12,5 +12,7 @@ void nk_block_failures(struct nk_page *page, struct nk_run *run);
 void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all);
 // One line a library and result: what was asked and refused without harm.
 void nk_block_asked(struct nk_page *page, struct nk_run *run);
+// Kernels that the program looked up in vain: for one that ended badly.
+void nk_block_sought(struct nk_page *page, struct nk_run *run);
 
 #endif

@@ -13,6 +13,7 @@ struct nk_sums {
     size_t asked_late;     // of these, the ones whose error the program read later
     size_t asked_barren;   // of these, the ones in libraries of which nothing runs on that GPU
     size_t asked_coped;    // of these, the ones that the library that asked evidently coped with
+    size_t sought;         // kernels that the program looked up in vain
     size_t refused;        // containers refused at the start-up of a runtime
     size_t jit, hollow;    // launched kernels that run by PTX JIT, or with an empty body
     size_t contradictions; // the driver did not do what the rules say

@@ -1,7 +1,9 @@
 // main.c - the command `nokernel`: finds the command that is meant.
+#include "advice/override.h"
 #include "cli/command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,5 +69,9 @@ int main(int argc, char **argv)
     const struct nk_command *command = find(word);
     if (!command) return unknown(word);
     if (asks) return print(STDOUT_FILENO, NK_EXIT_OK, command->help);
+    const char *knowledge = getenv("NOKERNEL_KNOWLEDGE");
+    struct nk_err err = {0};
+    if (knowledge && *knowledge && nk_knowledge_override(knowledge, &err))
+        return nk_cli_fail(NK_EXIT_USAGE, "NOKERNEL_KNOWLEDGE: %s", err.text);
     return command->main(argc - 1, argv + 1);
 }

@@ -326,6 +326,28 @@ static bool same_query(const struct nk_run_failure *a, const struct nk_run_failu
     return a->r.api == b->r.api && a->r.result == b->r.result && a->library == b->library;
 }
 
+void nk_block_sought(struct nk_page *page, struct nk_run *run)
+{
+    struct nk_buf line = {0};
+    size_t shown = 0;
+    for (size_t i = 0; i < run->failure_count && shown < MOST_LINES; i++) {
+        const struct nk_run_failure *f = &run->failures[i];
+        if (f->class != NK_CLASS_ASKED || f->r.kind != NK_FAILED_LOOKUP || !f->kernel) continue;
+        if (!shown++) {
+            nk_page_gap(page);
+            nk_page_sentence(page, 2, "looked up in vain (a name that was only tried is no failure by itself)");
+        }
+        nk_buf_format(&line, "%s ", nk_run_text(run, f->r.api));
+        nk_words_result(&line, &f->r);
+        nk_buf_text(&line, ": ");
+        nk_words_kernel(&line, nk_run_text(run, f->kernel->name), nk_page_room(page));
+        if (f->library) nk_buf_format(&line, ", by %s", nk_words_base(f->library->path));
+        nk_page_sentence(page, 4, line.data ? line.data : "");
+        nk_buf_clear(&line);
+    }
+    nk_buf_free(&line);
+}
+
 void nk_block_asked(struct nk_page *page, struct nk_run *run)
 {
     struct nk_buf line = {0};

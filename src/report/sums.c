@@ -184,6 +184,7 @@ static void count_failures(struct nk_run *run, struct nk_sums *out)
             out->asked_late += is_image_query(f) && f->surfaced && f->surfaced->r.later;
             out->asked_barren += f->barren;
             out->asked_coped += f->coped;
+            out->sought += f->r.kind == NK_FAILED_LOOKUP;
         } else if (!counted(run, i)) {
             out->other += f->class == NK_CLASS_OTHER;
             out->missing += f->class == NK_CLASS_MISSING && f->kernel;
@@ -211,7 +212,7 @@ void nk_sums(struct nk_run *run, struct nk_sums *out)
     out->ended_badly = !run->has_exit || run->exit.status != 0;
     out->healthy = !out->missing && !out->missing_boxes && !out->other && !out->asked_late && !out->asked_barren &&
                    !out->hollow && !out->contradictions &&
-                   !(out->ended_badly && (out->asked > out->asked_coped || out->refused));
+                   !(out->ended_badly && (out->asked > out->asked_coped || out->refused || out->sought));
 }
 
 bool nk_sums_stands(const struct nk_run_container *c)

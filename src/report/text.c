@@ -113,7 +113,8 @@ static void unhealthy(struct nk_buf *line, const struct nk_run *run, const struc
     } else if (sums->contradictions) {
         nk_buf_text(line, "no launch failed, but something is doubtful");
     } else {
-        nk_buf_text(line, "no launch was seen to fail, but images were refused and the program ");
+        nk_buf_format(line, "no launch was seen to fail, but %s and the program ",
+                      sums->asked || sums->refused ? "images were refused" : "kernels were looked up in vain");
         nk_words_end(line, run);
     }
 }
@@ -210,6 +211,7 @@ static void body(struct nk_page *page, struct nk_run *run, const struct nk_sums 
     nk_block_fixes(page, run, NULL);
     nk_block_asked_late(page, run, nothing_failed && sums->ended_badly);
     if (nothing_failed && sums->ended_badly) nk_block_refused(page, run);
+    if (nothing_failed && sums->ended_badly) nk_block_sought(page, run);
     nk_block_doubts(page, run);
     others(page, run);
     if (!(nothing_failed && sums->ended_badly) || sums->asked_coped) nk_block_asked(page, run);

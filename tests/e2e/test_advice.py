@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import COMMAND, command
+from conftest import COMMAND, SANITIZERS, SIM, command, preload
 
 CHINESE = {"NOKERNEL_LANG": "zh"}
 
@@ -114,3 +114,41 @@ def test_a_reader_that_goes_away_is_no_error_and_ascii_is_enough():
     line = f'"{COMMAND}" explain sm_120 sm_90 sm_80 | head -n 1; echo ${{PIPESTATUS[0]}}'
     done = subprocess.run(["bash", "-c", line], capture_output=True, env={**os.environ, "LC_ALL": "C"}, timeout=60)
     assert done.stdout.decode("ascii") == "sm_120: compute capability 12.0\n0\n" and not done.stderr
+
+
+# ---- tables of a user's own
+@pytest.fixture
+def knowledge(tmp_path):
+    """knowledge(**tables) -> an environment whose commands read these tables."""
+
+    def write(**tables):
+        folder = tmp_path / "knowledge"
+        folder.mkdir()
+        for name, text in tables.items():
+            (folder / f"{name}.tsv").write_text(text)
+        return {**os.environ, "NOKERNEL_KNOWLEDGE": str(folder)}
+
+    return write
+
+
+def test_rows_of_a_users_own_are_read_by_the_commands(knowledge):
+    env = knowledge(gpus="name\tsm\tsource\nMy Prototype\t107\tmy own desk\n")
+    assert command("explain", "My Prototype").returncode == 2
+    done = command("explain", "My Prototype", env=env)
+    assert done.returncode == 0 and done.stdout.startswith("sm_107: "), done.stdout + done.stderr
+
+
+def test_a_table_without_form_stops_a_command_with_file_and_line(knowledge):
+    done = command("explain", "209", env=knowledge(gpus="name\tsm\tsource\nMy Prototype\t17\tx\n"))
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.startswith("nokernel: NOKERNEL_KNOWLEDGE: ") and "gpus.tsv:2: sm" in done.stderr
+
+
+def test_a_watched_program_never_reads_them(run, lacks, tmp_path):
+    """Its report at exit is made of the embedded tables, whatever the variable says."""
+    path = tmp_path / "rebuild.tsv"
+    path.write_text("no table at all\n")
+    env = {"NOKERNEL_KNOWLEDGE": str(path), "NOKERNEL_DIR": str(tmp_path / "r"), "LD_PRELOAD": preload(), "SIM_SM": "80",
+           "SIM_DRIVER": "12090", "LD_LIBRARY_PATH": str(SIM), "HOME": str(tmp_path), **SANITIZERS}
+    done = subprocess.run([lacks, "a", "b"], env=env, capture_output=True, text=True, timeout=60)
+    assert "compile it for sm_80" in done.stderr, done.stderr

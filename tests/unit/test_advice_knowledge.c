@@ -8,7 +8,7 @@ static const struct {
     const char *name, *columns;
     const struct nk_knowledge *table;
 } tables[] = {
-#define TABLE(table, NAME, columns) {#table, columns, &nk_known_##table},
+#define TABLE(table, NAME, columns, keys) {#table, columns, &nk_known_##table},
     NK_KNOWLEDGE_LIST(TABLE)
 #undef TABLE
 };
