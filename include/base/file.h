@@ -19,6 +19,8 @@ struct nk_file {
 
 // 0, or -1 with a sentence that names the path: it does not exist, is no regular file, cannot be read or mapped.
 int nk_file_open(struct nk_file *file, const char *path, struct nk_err *err);
+// Tells the system that few pages, far apart, will be read: it then does not read ahead.
+void nk_file_scattered(const struct nk_file *file);
 void nk_file_close(struct nk_file *file);
 
 #endif

@@ -184,6 +184,11 @@ void nk_doctor_drop(struct nk_doctor *doctor, struct nk_doctor_finding *finding)
 
 // A path with home directories as ~ unless full paths were asked for, kept.
 const char *nk_doctor_shown(struct nk_doctor *doctor, const char *path);
+// GPUs of one architecture and driver are one kind: is this the first of its kind? What is said about it is said of
+// all.
+bool nk_doctor_first_of_kind(const struct nk_doctor *doctor, size_t gpu);
+// "sm_120"; where the machine has GPUs of several kinds "GPU 2 (sm_120)", "GPU 0, 1 (sm_80)". Kept.
+const char *nk_doctor_gpu_title(struct nk_doctor *doctor, size_t gpu);
 // A package that is imported under that name (case, "-", "_" and "." do not count), or NULL.
 struct nk_doctor_package *nk_doctor_package(const struct nk_doctor *doctor, const char *name);
 // The framework: torch, else the first other one; NULL.

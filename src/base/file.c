@@ -33,6 +33,11 @@ int nk_file_open(struct nk_file *file, const char *path, struct nk_err *err)
     return result;
 }
 
+void nk_file_scattered(const struct nk_file *file)
+{
+    if (file->bytes.size) madvise((void *)(uintptr_t)file->bytes.data, file->bytes.size, MADV_RANDOM);
+}
+
 void nk_file_close(struct nk_file *file)
 {
     if (file->bytes.size) munmap((void *)(uintptr_t)file->bytes.data, file->bytes.size);

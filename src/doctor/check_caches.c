@@ -36,7 +36,7 @@ struct extensions {
 static void judge(struct nk_doctor *doctor, const char *folder, struct nk_doctor_library *l)
 {
     for (size_t gpu = 0; gpu < doctor->gpu_count; gpu++) {
-        if (strcmp(l->cover[gpu].word, "none")) continue;
+        if (strcmp(l->cover[gpu].word, "none") || !nk_doctor_first_of_kind(doctor, gpu)) continue;
         struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_CACHE_OTHER_GPU,
                                                      nk_doctor_shown(doctor, folder), "1", doctor->gpus[gpu].text);
         f->gpu = (int)gpu;

@@ -72,7 +72,7 @@ static void triton(struct nk_doctor *doctor, struct nk_doctor_package *p)
         }
     }
     for (size_t gpu = 0; first && gpu < doctor->gpu_count; gpu++) {
-        bool known = false;
+        bool known = !nk_doctor_first_of_kind(doctor, gpu);
         for (size_t i = 0; i < 4; i++)
             known |= versions[i] && nk_check_compiles(doctor->gpus[gpu].target.sm, versions[i]);
         if (known) continue;
@@ -98,7 +98,7 @@ static void cupy(struct nk_doctor *doctor, struct nk_doctor_package *p)
         where = nvrtc->name;
     }
     for (size_t gpu = 0; cuda && gpu < doctor->gpu_count; gpu++) {
-        if (nk_check_compiles(doctor->gpus[gpu].target.sm, cuda)) continue;
+        if (nk_check_compiles(doctor->gpus[gpu].target.sm, cuda) || !nk_doctor_first_of_kind(doctor, gpu)) continue;
         char sm[NK_NAME_TEXT];
         int row = nk_known_row(&nk_known_sm_toolkit, NK_SM_SM, nk_name_sm(sm, doctor->gpus[gpu].target.sm) + 3);
         const char *first = row ? nk_known(&nk_known_sm_toolkit, row, NK_SM_FIRST) : "";

@@ -3,6 +3,7 @@
 #include "advice/parts.h"
 #include "doctor/checks.h"
 #include "doctor/installed.h"
+#include "doctor/loader.h"
 #include "verdict/text.h"
 
 #include <stdio.h>
@@ -28,16 +29,6 @@ static const char *title(struct nk_doctor *doctor, const struct nk_doctor_librar
     struct nk_buf out = {0};
     if (!l->package) return l->shown;
     nk_buf_format(&out, "%s%s%s", l->package->name, *l->package->version ? " " : "", l->package->version);
-    return nk_doctor_keep_buf(doctor, &out);
-}
-
-static const char *gpu_title(struct nk_doctor *doctor, size_t gpu)
-{
-    struct nk_buf out = {0};
-    if (doctor->gpu_count > 1 && doctor->gpus[gpu].ordinal >= 0)
-        nk_buf_format(&out, "GPU %d (%s)", doctor->gpus[gpu].ordinal, doctor->gpus[gpu].text);
-    else
-        nk_buf_text(&out, doctor->gpus[gpu].text);
     return nk_doctor_keep_buf(doctor, &out);
 }
 
@@ -123,7 +114,7 @@ static void check(struct nk_doctor *doctor, const struct nk_doctor_library *of, 
     size_t shown = 0;
     if (name == NK_FINDING_COUNT || (name == NK_FINDING_COVER_JIT && chooses(of))) return;
     struct nk_doctor_finding *f =
-        nk_doctor_find(doctor, name, title(doctor, of), gpu_title(doctor, gpu), doctor->gpus[gpu].text);
+        nk_doctor_find(doctor, name, title(doctor, of), nk_doctor_gpu_title(doctor, gpu), doctor->gpus[gpu].text);
     f->package = of->package;
     f->gpu = (int)gpu;
     for (size_t i = 0; i < doctor->library_count; i++)
@@ -151,22 +142,44 @@ static void row(struct nk_doctor *doctor)
         nk_buf_format(&row->found, "%zu libraries with GPU code, and no GPU to compare with", doctor->library_count);
     for (size_t gpu = 0; doctor->library_count && gpu < doctor->gpu_count; gpu++) {
         size_t whole = 0, partly = 0;
+        if (!nk_doctor_first_of_kind(doctor, gpu)) continue;
         for (size_t i = 0; i < doctor->library_count; i++) {
             const struct nk_doctor_library *l = doctor->libraries[i];
             bool some = !strcmp(l->cover[gpu].word, "partly") && !chooses(l);
             partly += some;
             whole += !some && strcmp(l->cover[gpu].word, "none") && strcmp(l->cover[gpu].word, "unknown");
         }
-        nk_buf_format(&row->found, "%s%s: %zu of %zu librar%s covered", gpu ? "; " : "", gpu_title(doctor, gpu), whole,
-                      doctor->library_count, doctor->library_count == 1 ? "y" : "ies");
+        nk_buf_format(&row->found, "%s%s: %zu of %zu librar%s covered", gpu ? "; " : "",
+                      nk_doctor_gpu_title(doctor, gpu), whole, doctor->library_count,
+                      doctor->library_count == 1 ? "y" : "ies");
         if (partly) nk_buf_format(&row->found, ", %zu in part", partly);
     }
 }
 
+// Where PTX must be compiled the driver opens its compiler by name.
+static void compiler_of_driver(struct nk_doctor *doctor)
+{
+    struct nk_loaded found;
+    if (doctor->driver.state != NK_DRIVER_WORKS ||
+        nk_loader_find(doctor, NULL, "libnvidia-ptxjitcompiler.so.1", &found))
+        return;
+    for (size_t i = 0; i < doctor->library_count; i++)
+        for (size_t gpu = 0; gpu < doctor->gpu_count; gpu++) {
+            const struct nk_doctor_library *l = doctor->libraries[i];
+            if (!l->cover[gpu].jit || chooses(l)) continue;
+            struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_NO_JIT, title(doctor, l), NULL, NULL);
+            f->package = l->package;
+            nk_doctor_see(f, "%s: %zu container%s on %s; the loader finds no libnvidia-ptxjitcompiler.so.1", l->shown,
+                          l->cover[gpu].jit, l->cover[gpu].jit == 1 ? "" : "s", doctor->gpus[gpu].text);
+            return;
+        }
+}
+
 void nk_check_coverage(struct nk_doctor *doctor)
 {
+    compiler_of_driver(doctor);
     for (size_t i = 0; i < doctor->library_count; i++)
         for (size_t gpu = 0; first_of_package(doctor, i) && gpu < doctor->gpu_count; gpu++)
-            check(doctor, doctor->libraries[i], gpu);
+            if (nk_doctor_first_of_kind(doctor, gpu)) check(doctor, doctor->libraries[i], gpu);
     row(doctor);
 }

@@ -193,6 +193,7 @@ static void look(struct nk_doctor *doctor, const struct nk_doctor_library *l)
     struct nk_file file;
     struct nk_dynamic dynamic;
     if (!nk_file_open(&file, nk_doctor_path(&whole, doctor->asked.root, l->path), NULL)) {
+        nk_file_scattered(&file);
         const struct nk_asker asker = {l->path, &dynamic, NULL};
         for (size_t i = 0; nk_dynamic_read(file.bytes, &dynamic) && i < dynamic.count; i++)
             needed(doctor, l, &asker, dynamic.needed[i]);

@@ -68,7 +68,7 @@ static void gpus(struct nk_doctor *doctor, int cuda, const char *home)
     snprintf(version, sizeof version, "%d.%d", cuda / 1000, cuda % 1000 / 10);
     for (size_t i = 0; i < doctor->gpu_count; i++) {
         struct nk_buf range = {0};
-        if (nk_check_compiles(doctor->gpus[i].target.sm, cuda)) continue;
+        if (nk_check_compiles(doctor->gpus[i].target.sm, cuda) || !nk_doctor_first_of_kind(doctor, i)) continue;
         struct nk_doctor_finding *f =
             nk_doctor_find(doctor, NK_FINDING_NVCC, version, nk_doctor_shown(doctor, home), doctor->gpus[i].text);
         f->gpu = (int)i;

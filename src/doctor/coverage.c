@@ -107,6 +107,7 @@ static bool read_library(struct nk_doctor *doctor, const char *path, struct nk_d
     char build_id[NK_BUILD_ID_TEXT];
     bool holds = false;
     if (!nk_file_open(&file, nk_doctor_path(&whole, doctor->asked.root, path), NULL)) {
+        nk_file_scattered(&file);
         holds = !nk_elf_open(&elf, file.bytes, NULL) && nk_elf_find_name(&elf, ".nv_fatbin", &section);
         if (holds) {
             *l = (struct nk_doctor_library){.size = file.bytes.size, .machine = elf.machine, .hash = "", .shown = path};

@@ -249,16 +249,22 @@ static void unknown_gpus(struct nk_doctor *doctor)
 
 // ---- rows
 
+// Eight alike are one entry: "0-7 NVIDIA H100 80GB HBM3, sm_90".
 static void row_gpu(struct nk_doctor *doctor)
 {
     struct nk_buf *out = &nk_doctor_row(doctor, "GPU")->found;
-    for (size_t i = 0; i < doctor->gpu_count; i++) {
+    for (size_t i = 0, next; i < doctor->gpu_count; i = next) {
         const struct nk_doctor_gpu *gpu = &doctor->gpus[i];
+        for (next = i + 1; next < doctor->gpu_count && gpu->ordinal >= 0; next++)
+            if (strcmp(doctor->gpus[next].name, gpu->name) || doctor->gpus[next].target.sm != gpu->target.sm) break;
         if (i) nk_buf_text(out, "; ");
-        if (gpu->ordinal >= 0)
-            nk_buf_format(out, "%d %s, sm_%d", gpu->ordinal, gpu->name, gpu->target.sm);
-        else
+        if (gpu->ordinal < 0)
             nk_buf_format(out, "%s, as asked", gpu->text);
+        else if (next > i + 1)
+            nk_buf_format(out, "%d-%d %s, sm_%d", gpu->ordinal, doctor->gpus[next - 1].ordinal, gpu->name,
+                          gpu->target.sm);
+        else
+            nk_buf_format(out, "%d %s, sm_%d", gpu->ordinal, gpu->name, gpu->target.sm);
     }
     if (!doctor->gpu_count) nk_buf_text(out, doctor->driver.state == NK_DRIVER_WORKS ? "none visible" : "none");
     nk_doctor_row(doctor, "GPU")->unchecked = !doctor->gpu_count && doctor->driver.state != NK_DRIVER_WORKS;

@@ -134,6 +134,28 @@ static const char *text_of(struct nk_doctor *doctor, const struct nk_doctor_pack
     return nk_doctor_keep_buf(doctor, &text);
 }
 
+// "cuda: Optional[str] = '12.1'" of torch/version.py, where nothing else tells (conda's packages). None: a build for
+// the CPU.
+static int cuda_of_module(struct nk_doctor *doctor, const struct nk_doctor_package *p)
+{
+    struct nk_buf path = {0}, text = {0};
+    int cuda = 0;
+    nk_buf_format(&path, "%s/%s/version.py", p->site, p->name);
+    nk_doctor_read(doctor->asked.root, nk_doctor_keep_buf(doctor, &path), &text);
+    for (const char *at = text.data; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        size_t size = strcspn(at, "\n");
+        const char *value = begins(at, "cuda") && strchr(" :=", at[4]) ? memchr(at, '=', size) : NULL;
+        if (!value) continue;
+        value += 1 + strspn(value + 1, " '\"");
+        char version[8] = "";
+        size_t digits = strspn(value, "0123456789.");
+        if (digits < sizeof version) memcpy(version, value, digits);
+        cuda = begins(value, "None") ? -1 : nk_version_cuda(version);
+    }
+    nk_buf_free(&text);
+    return cuda;
+}
+
 // Which CUDA torch was built with stands in its version.py.
 void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *p)
 {
@@ -150,6 +172,7 @@ void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *p)
         nk_same_package(found.name, p->name))
         p->version = nk_doctor_keep_text(doctor, found.version);
     p->cuda = nk_installed_cuda(p->name, p->version);
+    if (!p->cuda && begins(p->name, "torch")) p->cuda = cuda_of_module(doctor, p);
     const char *installer = text_of(doctor, p, "INSTALLER");
     p->installer = nk_doctor_keep(doctor, installer, strcspn(installer, "\r\n"));
     p->installed = nk_doctor_changed(doctor->asked.root, path_of(doctor, p, ""));

@@ -63,6 +63,7 @@ static bool is_library(const char *root, const char *path)
     struct nk_elf elf;
     bool good = false;
     if (!nk_file_open(&file, nk_doctor_path(&whole, root, path), NULL)) {
+        nk_file_scattered(&file);
         good = !nk_elf_open(&elf, file.bytes, NULL);
         nk_file_close(&file);
     }

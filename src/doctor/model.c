@@ -144,6 +144,36 @@ const char *nk_doctor_shown(struct nk_doctor *doctor, const char *path)
     return nk_doctor_keep_buf(doctor, &out);
 }
 
+static bool same_kind(const struct nk_doctor_gpu *a, const struct nk_doctor_gpu *b)
+{
+    return a->target.sm == b->target.sm && a->target.driver == b->target.driver;
+}
+
+bool nk_doctor_first_of_kind(const struct nk_doctor *doctor, size_t gpu)
+{
+    for (size_t i = 0; i < gpu; i++)
+        if (same_kind(&doctor->gpus[i], &doctor->gpus[gpu])) return false;
+    return true;
+}
+
+const char *nk_doctor_gpu_title(struct nk_doctor *doctor, size_t gpu)
+{
+    struct nk_buf out = {0};
+    bool others = false;
+    for (size_t i = 0; i < doctor->gpu_count; i++) {
+        if (!same_kind(&doctor->gpus[i], &doctor->gpus[gpu]))
+            others = true;
+        else
+            nk_buf_format(&out, "%s%d", out.size ? ", " : "", doctor->gpus[i].ordinal);
+    }
+    const char *list = nk_doctor_keep_buf(doctor, &out);
+    if (others && doctor->gpus[gpu].ordinal >= 0)
+        nk_buf_format(&out, "GPU %s (%s)", list, doctor->gpus[gpu].text);
+    else
+        nk_buf_text(&out, doctor->gpus[gpu].text);
+    return nk_doctor_keep_buf(doctor, &out);
+}
+
 struct nk_doctor_package *nk_doctor_package(const struct nk_doctor *doctor, const char *name)
 {
     for (size_t i = 0; i < doctor->package_count; i++)

@@ -212,6 +212,17 @@ def test_d402_a_build_for_the_cpu_is_known_by_version_py(env):
     assert finding(examine(env), "D402", "torch")
 
 
+def test_a_torch_of_conda_is_known_without_a_record(env, library):
+    """conda's packages keep no dist-info with a RECORD; version.py tells of CUDA."""
+    env.file("/venv/conda-meta/history")
+    site = env.inside(env.site)
+    env.file(f"{site}/torch-2.1.2-py3.11.egg-info/PKG-INFO", "Metadata-Version: 2.1\nName: torch\nVersion: 2.1.2\n")
+    env.file(f"{site}/torch/version.py", "__version__ = '2.1.2'\ncuda: Optional[str] = '12.1'\n")
+    env.file(f"{site}/torch/lib/libtorch_cuda.so", library("80"))
+    out = examine(env, gpu="sm_90@580")
+    assert area(out, "framework")["found"] == "torch 2.1.2 (CUDA 12.1)" and finding(out, "D602", "torch")
+
+
 def test_d401_no_framework_is_a_note(env):
     env.install("requests", "2.32.0")
     assert finding(examine(env), "D401")["severity"] == "note"

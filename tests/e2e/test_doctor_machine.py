@@ -70,6 +70,15 @@ def test_all_gpus_are_listed_with_their_architectures(env):
     assert found["text"].endswith("no code for GPU 2 (sm_120)")
 
 
+def test_gpus_of_one_kind_are_said_once(env):
+    out = live(env, sm="120,120,80,120", env={"SIM_NAME": "a|a|b|a"})
+    assert area(out, "GPU")["found"] == "0-1 a, sm_120; 2 b, sm_80; 3 a, sm_120"
+    assert finding(out, "D602", "torch")["text"].endswith("no code for GPU 0, 1, 3 (sm_120)")
+    alike = live(env, sm="120,120")
+    assert finding(alike, "D602", "torch")["text"].endswith("no code for sm_120")
+    assert finding(alike, "D602", "torch")["severity"] == "failure"
+
+
 def test_s6_d101_no_driver(env):
     found = finding(doctor("--recordings", "none", python=env), "D101")
     assert found["primary"] and "no libcuda.so.1" in found["text"]
@@ -202,6 +211,15 @@ def test_d114_a_driver_older_than_the_frameworks_cuda(env):
     found = finding(live(env, driver=11080), "D114", "torch")
     assert found["text"] == "the driver is for CUDA 11.8, torch 2.4.1+cu121 was built with CUDA 12.1"
     assert "D114" not in codes(live(env, driver=12000))
+
+
+def test_d115_ptx_without_the_drivers_compiler(tmp_path, library):
+    env = Environment(tmp_path)
+    env.install("fast", "1.0", {"fast/_C.so": library("80", "ptx80")})
+    assert finding(live(env, sm="90"), "D115", "fast")["severity"] == "warning"
+    assert "D115" not in codes(live(env, sm="80"))
+    env.file("/usr/lib/x86_64-linux-gnu/libnvidia-ptxjitcompiler.so.1", library("80"))
+    assert codes(live(env, sm="90")) == ["D604"]
 
 
 def test_asking_the_driver_leaves_no_recording(env, tmp_path):
