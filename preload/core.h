@@ -14,6 +14,8 @@
 struct nk_failure {
     uint32_t id;
     int result;
+    uint32_t gpu;
+    bool over; // the context that it was in is gone: it cannot come back
     bool surfaced;
     const struct nk_thread *thread; // where it happened last, and after how many launches
     uint64_t launches;
@@ -27,6 +29,7 @@ struct nk_core {
     // Set under the lock, also read without it.
     _Atomic bool started; // settings are read
     _Atomic bool off;     // switched off, or nothing can be recorded
+    _Atomic bool blocks;  // CUDA_LAUNCH_BLOCKING: the driver itself waits for each launch
     _Atomic bool opened;  // the file was made, or tried in vain
     _Atomic bool finished;
     _Atomic int pid;       // whose recording it is: the child of a vfork has our memory, and no fork handler told it
@@ -113,11 +116,19 @@ struct nk_event {
     const void *stream;
     enum nk_pinned pinned;
     uint32_t gpu;
+    CUcontext context; // of an error of earlier work
 };
 // Errors that are pinned though they are no missing image: the GPU's own, a short memory, source that does not compile.
 bool nk_core_is_serious(int result);
 // True when `r` is an earlier failure's error coming back: then only that is recorded.
-bool nk_core_comes_back(enum nk_entry_id api, int r, const void *caller);
+bool nk_core_comes_back(enum nk_entry_id api, int r, uint32_t gpu, const void *caller);
+// Is this an error of earlier work, because nobody waits for launches? Then the call that returned it did nothing
+// wrong.
+bool nk_core_is_late(int result);
+// NOKERNEL_SYNC=trail: the kernel or graph that a late error is of, as far as it can only be one; and, once the failure
+// is recorded, what is known of the launches of its context.
+void nk_core_trail_suspect(struct nk_event *event);
+void nk_core_trail(uint32_t failure, CUcontext context);
 // Records a failure, or counts it when it is known.
 void nk_core_fail(const struct nk_event *event);
 // Everything that explains a failure and may be gone later: which images hold the kernel, the container's kernels, the

@@ -68,7 +68,8 @@ const size_t nk_slot_offset[NK_ENTRY_COUNT] = {
     CUresult symbol params                                                                                             \
     {                                                                                                                  \
         CUresult r = nk_real.symbol args;                                                                              \
-        if (__builtin_expect(r != NK_CUDA_SUCCESS, 0)) nk_record_wait(NK_##symbol, r, __builtin_return_address(0));    \
+        if (__builtin_expect(r != NK_CUDA_SUCCESS, 0))                                                                 \
+            nk_record_wait(NK_##symbol, subject, r, __builtin_return_address(0));                                      \
         return r;                                                                                                      \
     }
 #define NK_BODY_HAND_DRIVER(symbol, params, args, subject)
@@ -109,7 +110,8 @@ static bool is_hooked(enum nk_entry_id id) { return nk_entries[id].lib == NK_DRI
 static bool is_per_thread(enum nk_entry_id id)
 {
     size_t size = strlen(nk_entries[id].symbol);
-    return size > 5 && !strcmp(nk_entries[id].symbol + size - 5, "_ptsz");
+    const char *end = nk_entries[id].symbol + (size > 5 ? size - 5 : size);
+    return !strcmp(end, "_ptsz") || !strcmp(end, "_ptds");
 }
 
 // By address: the entry whose slot holds `real`, one that has the asked name before any other.

@@ -36,11 +36,3 @@ CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
     nk_record_function(r ? NULL : *function, kernel, r, CALLER);
     return r;
 }
-
-// The first sign that a program is going to use a GPU.
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-    CUresult r = nk_real.cuDevicePrimaryCtxRetain(context, device);
-    if (!r) nk_record_gpu(device);
-    return r;
-}

@@ -160,7 +160,9 @@ static CUresult launched(enum nk_entry_id api, CUgraphExec exec, CUstream stream
         nk_record_graph_failed(api, exec, stream, r, NK_PINNED_RETURNED, caller);
         return r;
     }
-    if (!atomic_load_explicit(&nk_pin, memory_order_relaxed)) return r;
+    int pin = atomic_load_explicit(&nk_pin, memory_order_relaxed);
+    if (pin == NK_PIN_TRAIL) nk_record_graph_launched(exec, stream, per_thread);
+    if (pin != NK_PIN_LAUNCH) return r;
     r = nk_wait_stream(stream, per_thread, &gave_up);
     if (gave_up) nk_record_gave_up(NULL);
     if (r) nk_record_graph_failed(api, exec, stream, r, NK_PINNED_SYNCHRONISED, caller);

@@ -2,16 +2,22 @@
 //
 // Every launch ends in `launched`. With NOKERNEL_SYNC=off a launch that succeeds costs one look into the map of kernels
 // and one count. With NOKERNEL_SYNC=launch (the default) its own stream is then waited for, so that an error of the
-// kernel itself comes out of this launch and not out of an innocent later call.
+// kernel itself comes out of this launch and not out of an innocent later call. With NOKERNEL_SYNC=trail a marker is
+// put behind it (trail.h), which tells later whether it had ended.
 #include "record.h"
+#include "trail.h"
 #include "wait.h"
 
 #define CALLER __builtin_return_address(0)
 
-static __attribute__((cold, noinline)) CUresult wait_for(enum nk_entry_id api, CUfunction f, CUstream stream,
-                                                         bool per_thread, const void *caller)
+static __attribute__((cold, noinline)) CUresult pin(enum nk_entry_id api, CUfunction f, CUstream stream,
+                                                    bool per_thread, const void *caller)
 {
     bool gave_up;
+    if (nk_pin == NK_PIN_TRAIL) {
+        nk_trail_launched(stream, per_thread, nk_kernel_of(f), NULL);
+        return NK_CUDA_SUCCESS;
+    }
     CUresult r = nk_wait_stream(stream, per_thread, &gave_up);
     if (gave_up) nk_record_gave_up(f);
     if (r != NK_CUDA_SUCCESS) nk_record_launch_failed(api, f, stream, r, NK_PINNED_SYNCHRONISED, caller);
@@ -38,7 +44,7 @@ static inline __attribute__((always_inline)) CUresult launched(enum nk_entry_id 
     else
         nk_record_first_launch(f);
     if (__builtin_expect(atomic_load_explicit(&nk_pin, memory_order_relaxed), 0))
-        return wait_for(api, f, stream, per_thread, caller);
+        return pin(api, f, stream, per_thread, caller);
     return NK_CUDA_SUCCESS;
 }
 

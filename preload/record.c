@@ -7,6 +7,7 @@
 #include "process.h"
 #include "resolve.h"
 #include "stack.h"
+#include "trail.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -234,7 +235,11 @@ static void start(void)
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
     bool blocks = blocking && *blocking && strcmp(blocking, "0"); // then the driver itself waits
     nk_pin_limit = strtoull(nk_core.settings.wait, NULL, 10) * 1000000000u;
-    nk_pin = !nk_core.off && !blocks && !strcmp(nk_core.settings.sync, "launch");
+    nk_core.blocks = blocks;
+    if (!nk_core.off && !blocks)
+        nk_pin = !strcmp(nk_core.settings.sync, "launch")  ? NK_PIN_LAUNCH
+                 : !strcmp(nk_core.settings.sync, "trail") ? NK_PIN_TRAIL
+                                                           : NK_PIN_OFF;
     ssize_t size = readlink("/proc/self/exe", nk_core.exe, sizeof nk_core.exe - 1);
     nk_core.exe[size > 0 ? size : 0] = 0;
     if (size <= 0) name_without_proc();
@@ -369,4 +374,5 @@ void nk_record_fork_child(void)
     nk_core.gpus = 0;
     nk_core_forget_ids();
     nk_passed_forget();
+    nk_trail_reset();
 }

@@ -27,11 +27,14 @@ struct nk_thread {
     bool inside;       // our own code is at work
     bool pushed;       // a context was pushed, and nothing loaded since (hook_image.c)
     uint64_t launches; // kernels launched by this thread, through the runtime or the driver
+    uint64_t number;   // of this thread among those that launched (trail.c); 0: none yet
+    uint32_t id;       // as the system knows it; 0: not asked yet
 };
 extern _Thread_local struct nk_thread nk_thread;
 
-// Is each launch waited for, and how many nanoseconds at most (0: no limit)? Set when the first CUDA call is seen; read
-// without a lock.
+// What is done about a launch that succeeds; and how many nanoseconds it is waited for at most (0: no limit). Set when
+// the first CUDA call is seen; read without a lock.
+enum nk_pin { NK_PIN_OFF, NK_PIN_LAUNCH, NK_PIN_TRAIL };
 extern _Atomic int nk_pin;
 extern uint64_t nk_pin_limit;
 
@@ -70,8 +73,11 @@ void nk_record_launch_failed(enum nk_entry_id api, const void *function, const v
 // A launch (of a graph: NULL) did not come to its end within the limit: from now on none is waited for.
 void nk_record_gave_up(const void *function);
 void nk_record_probe(enum nk_entry_id api, const void *function, CUresult r, const void *caller);
-void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller);
+// A call that waits, or that returns errors of earlier work; about one stream, or NULL.
+void nk_record_wait(enum nk_entry_id api, const void *stream, CUresult r, const void *caller);
 void nk_record_gpu(CUdevice device);
+// A context of that GPU (NK_NONE: of one that is not known) ended: its errors cannot come back.
+void nk_record_context_ended(uint32_t gpu);
 
 // ---- graphs (hook_graph.c)
 
@@ -86,6 +92,8 @@ void nk_record_graph_kernel(CUgraphExec exec, CUgraphNode node, const void *func
 void nk_record_graph_child(CUgraphExec exec, CUgraphNode node, CUgraph child);
 void nk_record_graph_enabled(CUgraphExec exec, CUgraphNode node, bool enabled);
 void nk_record_graph_gone(CUgraphExec exec);
+// A launch of a graph that is not waited for (NOKERNEL_SYNC=trail).
+void nk_record_graph_launched(CUgraphExec exec, CUstream stream, bool per_thread);
 void nk_record_graph_failed(enum nk_entry_id api, CUgraphExec exec, const void *stream, CUresult r,
                             enum nk_pinned pinned, const void *caller);
 

@@ -5,6 +5,7 @@
 #include "entries.h"
 #include "stack.h"
 #include "stack_python.h"
+#include "trail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,7 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
     record.python = add_python();
     nk_writer_add(&nk_core.writer, NK_REC_FAILURE, &record, sizeof record, NULL, 0);
     __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED); // before the rest: it is what must not be lost
+    if (event->pinned == NK_PINNED_TRAIL) nk_core_trail(failure->id, event->context);
     // 400: what 12.8 and 12.9 runtimes answer, EAGER, for a kernel whose fat binary was refused at their start.
     if (nk_result_is_image(event->result) || event->result == NK_CUDA_INVALID_HANDLE)
         nk_core_explain(event->kernel, container);
@@ -164,6 +166,8 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
 void nk_core_fail(const struct nk_event *seen)
 {
     struct nk_event event = *seen;
+    if (event.kind == NK_FAILED_WAIT && nk_pin == NK_PIN_TRAIL && nk_core_is_late(event.result))
+        nk_core_trail_suspect(&event);
     look_at_call(&event);
     uint64_t key = key_of(&event);
     struct nk_failure *failure = nk_table_get(&nk_core.failures_by_key, key);
@@ -181,21 +185,30 @@ void nk_core_fail(const struct nk_event *seen)
         }
         failure->id = ++nk_core.failures;
         failure->result = event.result;
+        failure->gpu = event.gpu;
         add_failure(failure, &event);
     }
+    failure->over = false;
     failure->thread = &nk_thread;
     failure->launches = nk_thread.launches;
     nk_core.last_failure = failure;
 }
 
-// The failure that left this error behind: the last one, else any with that result.
-static struct nk_failure *origin_of(int result)
+// Can a failure of this GPU (NK_NONE: of any) have left this error behind?
+static bool left(const struct nk_failure *failure, int result, uint32_t gpu)
 {
-    if (nk_core.last_failure && nk_core.last_failure->result == result) return nk_core.last_failure;
+    bool same = gpu == NK_NONE || failure->gpu == NK_NONE || failure->gpu == gpu;
+    return failure->result == result && same && !failure->over;
+}
+
+// The failure that left this error behind: the last one, else any with that result.
+static struct nk_failure *origin_of(int result, uint32_t gpu)
+{
+    if (nk_core.last_failure && left(nk_core.last_failure, result, gpu)) return nk_core.last_failure;
     size_t cursor = 0;
     struct nk_failure *failure;
     while ((failure = nk_table_next(&nk_core.failures_by_key, &cursor, NULL)))
-        if (failure->result == result) return failure;
+        if (left(failure, result, gpu)) return failure;
     return NULL;
 }
 
@@ -216,9 +229,9 @@ static void add_surfaced(struct nk_failure *failure, enum nk_entry_id api, int r
     nk_writer_add(&nk_core.writer, NK_REC_SURFACED, &record, sizeof record, NULL, 0);
 }
 
-bool nk_core_comes_back(enum nk_entry_id api, int r, const void *caller)
+bool nk_core_comes_back(enum nk_entry_id api, int r, uint32_t gpu, const void *caller)
 {
-    struct nk_failure *origin = nk_result_is_sticky(r) ? origin_of(r) : NULL;
+    struct nk_failure *origin = nk_result_is_sticky(r) ? origin_of(r, gpu) : NULL;
     if (origin) add_surfaced(origin, api, r, caller);
     return origin != NULL;
 }
@@ -228,7 +241,7 @@ void nk_record_surfaced(enum nk_entry_id api, cudaError_t r, const void *caller)
     int saved;
     // Nothing failed that we saw: nothing to say, and no recording to open for it.
     if (!nk_core.last_failure || !nk_enter(&saved)) return;
-    struct nk_failure *origin = origin_of(r);
+    struct nk_failure *origin = origin_of(r, NK_NONE);
     if (origin) add_surfaced(origin, api, r, caller);
     nk_leave(saved);
 }
@@ -239,10 +252,14 @@ void nk_record_launch_failed(enum nk_entry_id api, const void *function, const v
                              enum nk_pinned pinned, const void *caller)
 {
     int saved;
+    if (pinned == NK_PINNED_RETURNED && nk_core_is_late(r)) {
+        nk_record_wait(api, stream, r, caller); // this launch is innocent
+        return;
+    }
     uint32_t gpu = nk_core_gpu_here();
     if (r == 4 || !nk_enter(&saved)) return; // CUDA_ERROR_DEINITIALIZED: the process is ending
     struct nk_kernel *kernel = nk_kernel_of(function);
-    if (pinned == NK_PINNED_SYNCHRONISED || !nk_core_comes_back(api, r, caller))
+    if (pinned == NK_PINNED_SYNCHRONISED || !nk_core_comes_back(api, r, gpu, caller))
         nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LAUNCH,
                                         .api = api,
                                         .result = r,
@@ -290,20 +307,34 @@ void nk_record_probe(enum nk_entry_id api, const void *function, CUresult r, con
     nk_leave(saved);
 }
 
-void nk_record_wait(enum nk_entry_id api, CUresult r, const void *caller)
+void nk_record_wait(enum nk_entry_id api, const void *stream, CUresult r, const void *caller)
 {
     int saved;
     // 600: "not ready" is no error. Other results of a wait (invalid handle, no context) are the program's own affair.
     if (!nk_result_is_sticky(r) && !nk_result_is_image(r)) return;
     uint32_t gpu = nk_core_gpu_here();
+    CUcontext context = nk_pin == NK_PIN_TRAIL ? nk_trail_context((CUstream)stream) : NULL;
     if (!nk_enter(&saved)) return;
-    if (!nk_core_comes_back(api, r, caller))
+    if (!nk_core_comes_back(api, r, gpu, caller))
         nk_core_fail(&(struct nk_event){.kind = NK_FAILED_WAIT,
                                         .api = api,
                                         .result = r,
                                         .caller = caller,
+                                        .stream = stream,
                                         .pinned = NK_PINNED_RETURNED,
-                                        .gpu = gpu});
+                                        .gpu = gpu,
+                                        .context = context});
+    nk_leave(saved);
+}
+
+void nk_record_context_ended(uint32_t gpu)
+{
+    int saved;
+    size_t cursor = 0;
+    struct nk_failure *failure;
+    if (!nk_core.last_failure || !nk_enter_quietly(&saved)) return;
+    while ((failure = nk_table_next(&nk_core.failures_by_key, &cursor, NULL)))
+        failure->over |= nk_result_is_sticky(failure->result) && (gpu == NK_NONE || failure->gpu == gpu);
     nk_leave(saved);
 }
 
@@ -313,9 +344,13 @@ static void runtime_failed(struct nk_call *call, cudaError_t r)
     int saved;
     enum nk_failure_kind kind = kind_of_call(call->api);
     if (r == 4 || (kind == NK_FAILED_PROBE && !nk_result_is_image(r))) return;
+    if (nk_core_is_late(r)) {
+        nk_record_wait(call->api, NULL, r, call->caller);
+        return;
+    }
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
-    if (!nk_core_comes_back(call->api, r, call->caller))
+    if (!nk_core_comes_back(call->api, r, gpu, call->caller))
         nk_core_fail(&(struct nk_event){.kind = kind,
                                         .api = call->api,
                                         .result = r,

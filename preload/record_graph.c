@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "core.h"
 
+#include "trail.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,7 +307,7 @@ void nk_record_graph(enum nk_entry_id api, const void *function, CUresult r, con
     int saved;
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
-    if (!nk_core_comes_back(api, r, caller))
+    if (!nk_core_comes_back(api, r, gpu, caller))
         nk_core_fail(&(struct nk_event){.kind = NK_FAILED_GRAPH,
                                         .api = api,
                                         .result = r,
@@ -316,14 +318,28 @@ void nk_record_graph(enum nk_entry_id api, const void *function, CUresult r, con
     nk_leave(saved);
 }
 
+void nk_record_graph_launched(CUgraphExec exec, CUstream stream, bool per_thread)
+{
+    int saved;
+    struct nk_graph *graph = NULL;
+    if (!nk_enter(&saved)) return;
+    graph = nk_core_graph_of(exec);
+    nk_leave(saved);
+    nk_trail_launched(stream, per_thread, NULL, graph);
+}
+
 void nk_record_graph_failed(enum nk_entry_id api, CUgraphExec exec, const void *stream, CUresult r,
                             enum nk_pinned pinned, const void *caller)
 {
     int saved;
+    if (pinned == NK_PINNED_RETURNED && nk_core_is_late(r)) {
+        nk_record_wait(api, stream, r, caller); // this launch is innocent
+        return;
+    }
     uint32_t gpu = nk_core_gpu_here();
     if (r == 4 || !nk_enter(&saved)) return; // CUDA_ERROR_DEINITIALIZED: the process is ending
     struct nk_graph *graph = nk_core_graph_of(exec);
-    if (pinned == NK_PINNED_SYNCHRONISED || !nk_core_comes_back(api, r, caller))
+    if (pinned == NK_PINNED_SYNCHRONISED || !nk_core_comes_back(api, r, gpu, caller))
         nk_core_fail(&(struct nk_event){.kind = NK_FAILED_GRAPH,
                                         .api = api,
                                         .result = r,

@@ -210,7 +210,7 @@ static void load_result(enum nk_entry_id api, enum nk_failure_kind kind, struct 
 {
     add_load(container, api, r, gpu, startup);
     if (r == NK_CUDA_SUCCESS || startup) return;
-    if (!nk_result_is_image(r) && (!nk_core_is_serious(r) || nk_core_comes_back(api, r, caller))) return;
+    if (!nk_result_is_image(r) && (!nk_core_is_serious(r) || nk_core_comes_back(api, r, gpu, caller))) return;
     nk_core_fail(&(struct nk_event){.kind = kind,
                                     .api = api,
                                     .result = r,
@@ -283,7 +283,7 @@ static void lookup_failed(enum nk_entry_id api, struct nk_container *container, 
 {
     if (!container || (!nk_result_is_image(r) && !nk_core_is_serious(r))) return;
     add_load(container, api, r, gpu, startup);
-    if (startup || (!nk_result_is_image(r) && nk_core_comes_back(api, r, caller))) return;
+    if (startup || (!nk_result_is_image(r) && nk_core_comes_back(api, r, gpu, caller))) return;
     nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LOOKUP,
                                     .api = api,
                                     .result = r,

@@ -92,7 +92,7 @@ void nk_record_link(enum nk_entry_id api, const void *state, CUresult r, const v
     uint32_t gpu = nk_core_gpu_here();
     if (!nk_enter(&saved)) return;
     struct nk_container *container = culprit(api, nk_table_get(&links, (uintptr_t)state), gpu, caller);
-    if (!nk_core_comes_back(api, r, caller))
+    if (!nk_core_comes_back(api, r, gpu, caller))
         nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LOAD,
                                         .api = api,
                                         .result = r,

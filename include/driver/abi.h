@@ -79,6 +79,7 @@ enum { // CUdevice_attribute
     NK_ATTR_PCI_DOMAIN = 50,
     NK_ATTR_CC_MAJOR = 75,
     NK_ATTR_CC_MINOR = 76,
+    NK_ATTR_STREAM_MEM_OPS_V1 = 92, // whether cuStreamWriteValue32 of before 11.7 may be used
 };
 enum { NK_LOADING_EAGER = 1, NK_LOADING_LAZY = 2 };                            // CUmoduleLoadingMode (11.7)
 enum { NK_CAPTURE_GLOBAL = 0, NK_CAPTURE_THREAD = 1, NK_CAPTURE_RELAXED = 2 }; // CUstreamCaptureMode
@@ -104,6 +105,7 @@ enum {
     NK_CUDA_INVALID_HANDLE = 400,
     NK_CUDA_NOT_FOUND = 500,
     NK_CUDA_NOT_READY = 600,
+    NK_CUDA_NOT_SUPPORTED = 801,
 };
 
 #endif

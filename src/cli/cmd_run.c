@@ -31,8 +31,9 @@ const struct nk_command nk_cmd_run = {
             "also when it was killed. Processes that it starts are watched too.\n"
             "\n"
             "Options\n"
-            "  --sync launch|off  launch (default): wait for each kernel, so that the one that really failed is\n"
-            "                     named; off: only count (a missing image is still named exactly)\n"
+            "  --sync MODE        launch (default): wait for each kernel, so that the one that really failed is\n"
+            "                     named; trail: wait for none, and list afterwards those that had not ended;\n"
+            "                     off: only count (a missing image is still named exactly)\n"
             "  --json FILE        write the report as JSON too\n"
             "  --markdown FILE    write the report as Markdown too\n"
             "  --report text|none what goes to stderr\n"
@@ -258,8 +259,8 @@ static int run_main(int argc, char **argv)
     int code = nk_cli_options(&argc, argv, options, true, &nk_cmd_run);
     if (code) return code < 0 ? NK_EXIT_OK : code;
     if (argc < 2) return nk_cli_fail(NK_EXIT_USAGE, "run: a command was expected; nokernel run --help tells more");
-    if (sync && strcmp(sync, "launch") && strcmp(sync, "off"))
-        return nk_cli_fail(NK_EXIT_USAGE, "run: --sync %s: launch or off was expected", sync);
+    if (sync && strcmp(sync, "launch") && strcmp(sync, "trail") && strcmp(sync, "off"))
+        return nk_cli_fail(NK_EXIT_USAGE, "run: --sync %s: launch, trail or off was expected", sync);
     if (strcmp(wishes.report, "text") && strcmp(wishes.report, "none"))
         return nk_cli_fail(NK_EXIT_USAGE, "run: --report %s: text or none was expected", wishes.report);
     if ((code = set_up(sync, folder, sizeof folder))) return code;

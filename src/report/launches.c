@@ -130,16 +130,13 @@ void nk_row_trail(struct nk_page *page, struct nk_run *run, const struct nk_run_
         nk_buf_text(&line, ": all launches had ended");
     }
     nk_page_buf(page, 4, open ? "" : "trail", NK_STYLE_PLAIN, &line);
-    nk_buf_text(&line, open == 0 ? "every launch that was seen had ended: the error comes from other work (a copy, a "
-                                   "graph or a kernel that was launched in a way that is not watched)"
-                       : open == 1
-                           ? "the launch that is marked, if it was a kernel that failed: it is the first that is "
-                             "not known to have ended"
-                           : "one of the launches that are marked, if it was a kernel that failed: they ran at the "
-                             "same time, and which of them it was cannot be told");
-    nk_buf_text(&line, events ? ". What had ended was last asked at each stream's last launch, so more may have ended"
+    nk_buf_text(&line, open == 0 ? "every launch that was seen had ended: the error is of other work, as a copy, or of "
+                                   "a kernel that was launched in a way that is not watched"
+                       : open == 1 ? "the suspect is the first launch that is not known to have ended"
+                                   : "the suspects ran at the same time: which of them it was cannot be told");
+    nk_buf_text(&line, events ? ". What had ended was last asked at each stream's last launch: more may have ended"
                               : ". More may have ended than is known");
     nk_buf_text(&line, "; NOKERNEL_SYNC=launch tells exactly, and slowly");
-    nk_page_buf(page, 4, "which", NK_STYLE_PLAIN, &line);
+    nk_page_buf(page, 4, "note", NK_STYLE_PLAIN, &line);
     nk_buf_free(&line);
 }

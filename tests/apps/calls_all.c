@@ -196,13 +196,66 @@ static void graphs(CUfunction f)
 static void wait_for_all(void)
 {
     CUevent event = NULL;
-    other("cuEventCreate", &event, NULL, NULL, NULL);
-    other("cuEventRecord", event, stream, NULL, NULL);
+    do_cuEventCreate(&event, 0);
+    do_cuEventRecord(event, stream);
+    do_cuEventRecord_ptsz(event, stream);
+    do_cuEventQuery(event);
     do_cuEventSynchronize(event);
     do_cuStreamSynchronize(stream);
     do_cuStreamSynchronize_ptsz(stream);
     do_cuCtxSynchronize();
     do_cuCtxSynchronize_v2(context);
+}
+
+static void memory(void)
+{
+    static char page[4096] __attribute__((aligned(4096)));
+    CUdeviceptr data = 0, mapped = 0;
+    int number = 7;
+    do_cuMemAlloc_v2(&data, 64);
+    do_cuMemcpyHtoD_v2(data, &number, sizeof number);
+    do_cuMemcpyHtoD_v2_ptds(data, &number, sizeof number);
+    do_cuMemcpyHtoDAsync_v2(data, &number, sizeof number, stream);
+    do_cuMemcpyHtoDAsync_v2_ptsz(data, &number, sizeof number, stream);
+    do_cuMemcpyDtoH_v2(&number, data, sizeof number);
+    do_cuMemcpyDtoH_v2_ptds(&number, data, sizeof number);
+    do_cuMemcpyDtoHAsync_v2(&number, data, sizeof number, stream);
+    do_cuMemcpyDtoHAsync_v2_ptsz(&number, data, sizeof number, stream);
+    do_cuMemcpy(data + 8, data, sizeof number);
+    do_cuMemcpy_ptds(data + 8, data, sizeof number);
+    do_cuMemcpyAsync(data + 8, data, sizeof number, stream);
+    do_cuMemcpyAsync_ptsz(data + 8, data, sizeof number, stream);
+    do_cuMemHostRegister_v2(page, sizeof page, 3);
+    do_cuMemHostGetDevicePointer_v2(&mapped, page, 0);
+    do_cuStreamWriteValue32(stream, mapped, 1, 0);
+    do_cuStreamWriteValue32_ptsz(stream, mapped, 2, 0);
+    do_cuStreamWriteValue32_v2(stream, mapped, 3, 0);
+    do_cuStreamWriteValue32_v2_ptsz(stream, mapped, 4, 0);
+    do_cuMemFree_v2(data);
+}
+
+// What ends last of all.
+static void close_contexts(void)
+{
+    CUcontext made = NULL;
+    CUstream more = NULL;
+    unsigned flags;
+    int active;
+    do_cuCtxGetCurrent(&made);
+    do_cuStreamDestroy(stream);
+    other("cuStreamCreate", &more, NULL, NULL, NULL);
+    do_cuStreamDestroy_v2(more);
+    made = NULL;
+    other("cuCtxCreate_v2", &made, NULL, NULL, NULL);
+    do_cuCtxDestroy(made);
+    made = NULL;
+    other("cuCtxCreate_v2", &made, NULL, NULL, NULL);
+    do_cuCtxDestroy_v2(made);
+    do_cuDevicePrimaryCtxGetState(0, &flags, &active);
+    do_cuDevicePrimaryCtxReset(0);
+    do_cuDevicePrimaryCtxReset_v2(0);
+    do_cuDevicePrimaryCtxRelease(0);
+    do_cuDevicePrimaryCtxRelease_v2(0);
 }
 
 static void modules(const char *path, char *fatbin, char *ptx)
@@ -267,5 +320,7 @@ int main(int argc, char **argv)
     modules(argv[1], fatbin, ptx);
     libraries(argv[1], fatbin);
     linker(argv[1], ptx, ptx_size);
+    memory();
+    close_contexts();
     return 0;
 }

@@ -30,6 +30,8 @@ void sim_context_fail(struct sim_context *context, int code)
 int sim_context_sync(struct sim_context *context)
 {
     sim_stream_wait(context, NULL);
+    int of_destroyed = atomic_exchange(&context->late, 0);
+    if (of_destroyed) sim_context_fail(context, of_destroyed);
     pthread_mutex_lock(&sim_lock);
     for (struct sim_stream *s = context->streams; s; s = s->next) {
         int late = atomic_exchange(&s->late, 0);
@@ -68,6 +70,7 @@ static void empty(struct sim_context *context)
     atomic_store(&context->legacy->stuck, false);
     atomic_store(&context->legacy->busy, 0);
     atomic_store(&context->sticky, 0);
+    atomic_store(&context->late, 0);
     context->peers = 0;
     pthread_mutex_unlock(&sim_lock);
 }

@@ -65,14 +65,14 @@ static bool is_early(const struct sim_event *event)
     return sim_set.kernel_ns && event->recorded && event->due > sim_now() && !event->context->sticky;
 }
 
-// Waiting for an event also tells an error of the work before it.
+// Waiting for an event also tells an error of the work before it, and only of that.
 static int wait(CUevent handle)
 {
     struct sim_event *event = (void *)handle;
     if (!sim_is(event, K_EVENT)) return BAD_HANDLE;
     int result = sim_capture_event_query(event);
     if (result != OK) return result;
-    if (event->stream && sim_is(event->stream, K_STREAM) && event->stream->id == event->stream_id)
+    if (event->stuck && sim_is(event->stream, K_STREAM) && event->stream->id == event->stream_id)
         return sim_stream_sync(event->stream);
     return atomic_load(&event->context->sticky);
 }

@@ -272,6 +272,7 @@ struct sim_context {
     unsigned long long id;
     struct sim_device *device;
     _Atomic int sticky;         // the error that ended it, or 0
+    _Atomic int late;           // of a stream that was destroyed before anybody waited for it
     struct sim_stream *streams; // all, the default ones too
     struct sim_stream *legacy;
     struct sim_storage *storage; // export_tables.c: context-local storage

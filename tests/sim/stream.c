@@ -32,6 +32,8 @@ struct sim_stream *sim_stream_new(struct sim_context *context, unsigned flags, i
 void sim_stream_free(struct sim_stream *stream)
 {
     sim_capture_forget(stream);
+    int late = atomic_load(&stream->late);
+    if (late) atomic_store(&stream->context->late, late);
     struct sim_stream **at = &stream->context->streams;
     while (*at && *at != stream) at = &(*at)->next;
     if (*at) *at = stream->next;
@@ -333,6 +335,7 @@ API_PT(cuStreamAddCallback, _ptsz, CUstream, handle, void *, callback, void *, d
 static int write_value(CUstream handle, uintptr_t address, uint64_t value, size_t size)
 {
     NEED_STREAM(stream, handle);
+    if (sim_listed(sim_set.lacks, "cuStreamWriteValue32")) return NOT_SUPPORTED;
     if (!sim_memory_has(address, size)) return BAD_VALUE;
     bool captured;
     struct sim_work work = {.op = OP_WRITE, .to = address, .from = value, .size = size};

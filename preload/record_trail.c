@@ -1,0 +1,72 @@
+// record_trail.c - an error of earlier work came back: which launches it can have been.
+#include "core.h"
+
+#include "trail.h"
+
+enum { MOST_LISTED = 32 }; // launches of a stream that are not known to have ended: the first ones say most
+
+bool nk_core_is_late(int result) { return nk_result_is_sticky(result) && !nk_core.blocks && nk_pin != NK_PIN_LAUNCH; }
+
+// When one stream alone has launches that had not ended, its first one is it, unless that is forgotten.
+void nk_core_trail_suspect(struct nk_event *event)
+{
+    struct nk_trail_stream s;
+    struct nk_trail_launch suspect = {0};
+    unsigned cursor = 0, open = 0;
+    event->pinned = NK_PINNED_TRAIL;
+    while (nk_trail_next(event->context, &cursor, &s)) {
+        if (s.complete >= s.launched) continue;
+        open++;
+        suspect = nk_trail_launch_of(cursor, s.complete + 1);
+    }
+    if (open != 1 || !suspect.number) return;
+    event->kernel = suspect.kernel;
+    event->graph = suspect.graph;
+    if (suspect.graph && suspect.graph->count == 1) event->kernel = suspect.graph->kernel[0].kernel;
+}
+
+static void add_launch(struct nk_rec_trail *record, struct nk_rec_trail_launch *list, struct nk_trail_launch launch)
+{
+    nk_core_kernel(launch.kernel, record->gpu);
+    nk_core_graph(launch.graph, record->gpu);
+    list[record->n++] = (struct nk_rec_trail_launch){.number = launch.number,
+                                                     .thread = launch.thread,
+                                                     .kernel = launch.kernel ? launch.kernel->id : 0,
+                                                     .graph = launch.graph ? launch.graph->id : 0};
+}
+
+static void add_stream(uint32_t failure, unsigned cursor, const struct nk_trail_stream *s)
+{
+    struct nk_rec_trail_launch list[MOST_LISTED + 1];
+    struct nk_rec_trail record = {.failure = failure,
+                                  .gpu = s->gpu,
+                                  .stream = (uintptr_t)s->handle,
+                                  .thread = s->thread,
+                                  .launched = s->launched,
+                                  .complete = s->complete};
+    if (s->events) record.flags |= NK_TRAIL_EVENTS;
+    if (s->gone) record.flags |= NK_TRAIL_GONE;
+    if (s->stopped && !nk_result_is_sticky(s->stopped)) {
+        record.flags |= NK_TRAIL_OFF;
+        record.stopped = s->stopped;
+    }
+    struct nk_trail_launch last = s->complete ? nk_trail_launch_of(cursor, s->complete) : (struct nk_trail_launch){0};
+    if (last.number) add_launch(&record, list, last);
+    for (uint64_t number = s->complete + 1; number <= s->launched && record.n < MOST_LISTED; number++) {
+        // The ring holds the last ones: what it does not hold comes first.
+        if (number + NK_TRAIL_RING <= s->launched) {
+            record.lost = s->launched - NK_TRAIL_RING - s->complete;
+            number = s->complete + record.lost + 1;
+        }
+        struct nk_trail_launch launch = nk_trail_launch_of(cursor, number);
+        if (launch.number) add_launch(&record, list, launch);
+    }
+    nk_writer_add(&nk_core.writer, NK_REC_TRAIL, &record, sizeof record, list, record.n * sizeof *list);
+}
+
+void nk_core_trail(uint32_t failure, CUcontext context)
+{
+    struct nk_trail_stream s;
+    unsigned cursor = 0;
+    while (nk_trail_next(context, &cursor, &s)) add_stream(failure, cursor, &s);
+}
