@@ -10,7 +10,9 @@
 #   cusparse and cudnn, on torch-cuda13: they hide the root cause of a failure              0.7 GB
 #   triton        on torch-cuda13: kernels that are compiled while the program runs         0.3 GB
 #   nccl          on torch-cuda13: asks at its start for kernels that exist for other GPUs    0.2 GB
-APPS="ct2 cupy faiss onnx12 onnx13 bitsandbytes diffusers cusparse cudnn triton nccl"
+#   numba         kernels in Python, compiled by libNVVM, nvJitLink, or the driver             0.3 GB
+#   xgboost       trains trees, with a hidden, static runtime 12; without SciPy it does not start  0.2 GB
+APPS="ct2 cupy faiss onnx12 onnx13 bitsandbytes diffusers cusparse cudnn triton nccl numba xgboost"
 ON_TORCH="bitsandbytes diffusers cusparse cudnn triton nccl" # these stand on torch-cuda13
 
 # What diffusers and transformers import, beside torch.
@@ -20,6 +22,11 @@ PURE="huggingface_hub==2.4.0 packaging==26.4 PyYAML==6.0.4 regex==2026.11.19 saf
       h11==0.16.0 anyio==4.16.0 truststore==0.10.5 typing-inspection==0.4.5 lazy-importer==0.1.0 pydantic==2.14.4
       pydantic_core==2.50.5 annotated-types==0.8.0 rich==15.0.0 shellingham==1.5.4 annotated-doc==0.0.7
       markdown-it-py==4.3.0 Pygments==2.21.0 mdurl==0.1.2"
+
+# What Numba asks NVIDIA's compilers by, and these.
+NUMBA="llvmlite==0.50.0 numba-cuda==0.30.4 cuda-bindings==13.0.3 cuda-core==1.2.2 cuda-pathfinder==1.9.1 packaging==26.4
+       nvidia-nvvm==13.0.88 nvidia-cuda-nvrtc==13.0.88 nvidia-nvjitlink==13.0.88 nvidia-cuda-runtime==13.0.96
+       nvidia-cuda-cccl==13.0.85"
 
 # pins SET: MB to download, MB on disk, minor versions of Python 3, packages. NUMPY is the one that fits this Python.
 pins() {
@@ -33,8 +40,10 @@ pins() {
     diffusers) echo 460 900 11-14 diffusers==0.42.1 transformers==5.24.0 nvidia-cublas==13.4.1.3 "$PURE" ;;
     cusparse) echo 200 450 10-14 nvidia-cusparse==12.7.10.12 nvidia-nvjitlink==13.2.86 ;;
     cudnn) echo 520 900 10-14 nvidia-cudnn-cu13==9.26.0.51 ;;
-    triton) echo 290 1150 10-14 triton==3.9.0 ;;
+    triton) echo 290 1150 11-14 triton==3.9.0 ;;
     nccl) echo 220 400 10-14 nvidia-nccl-cu13==2.30.7 ;;
+    numba) echo 260 950 11-14 numba==0.68.1 "$NUMPY" "$NUMBA" ;;
+    xgboost) echo 190 500 11-14 xgboost==3.2.0 scipy==1.17.1 "$NUMPY" ;;
     *) die "there is no set '$1'" ;;
     esac
 }

@@ -66,6 +66,10 @@ APPS = {
         "bitsandbytes", "bitsandbytes_quantise.py", 80, 70, f"Error {NO_IMAGE} at line",
         "libbitsandbytes_cuda13", "bitsandbytes", "0.50.2", "kQuantizeBlockwiseSmall", "sm_86",
     ),
+    "xgboost": App(  # its runtime is linked statically, with names that no user knows
+        "xgboost", "xgboost_train.py", 80, 37, f"parallel_for failed: cudaErrorNoKernelImageForDevice: {NO_IMAGE}",
+        "libxgboost.so", "xgboost", "3.2.0", "EmptyKernel", "sm_90", named=False,
+    ),
 }  # fmt: skip
 # Small enough to be run for every place where a driver may refuse and this runtime asks (tests/sim/README.md).
 PLACES = [
@@ -96,6 +100,7 @@ def blamed(out, app, named=None):
     text = real.shown(out) if app.speaks else real.report_text(out, out.recordings[0])
     for part in (app.library, f"{app.package} {app.version}", app.has):
         assert part in text, f"{part} is not in\n{text}"
+    assert "libcudart_static_" not in text, text
     assert not out.report["summary"]["healthy"]
 
 
