@@ -26,6 +26,8 @@ void nk_merge_kernel(struct nk_buf *out, const struct nk_merge_view *view, const
                      size_t columns);
 // "torch/lib/libtorch_cuda.so", "memory, loaded by libcudart.so.12".
 void nk_merge_place(struct nk_buf *out, const struct nk_merge_view *view, const struct nk_merge_row *row);
+// "sm_80 sm_90, no PTX" of a row's "sm_80, sm_90".
+void nk_merge_has(struct nk_buf *out, const char *has);
 // How the driver and the rules disagree.
 const char *nk_merge_doubt(const struct nk_merge_row *row);
 // The rows of a group that were seen so, the most reported first, as pointers that the caller frees. NULL: none, or no

@@ -20,8 +20,8 @@ struct objects {
 // A report document while it is read.
 struct reading {
     struct nk_merge_in *in;
-    struct objects gpus, kernels, failures;
-    size_t gpu;                    // the first one of the recording
+    struct objects gpus, libraries, kernels, failures;
+    size_t gpu, library;           // the first ones of the recording
     struct nk_merge_report report; // of one recording
     struct nk_buf *texts;          // that had to be put together; given back after each recording
     size_t text_count, text_room;
@@ -131,15 +131,23 @@ static uint32_t sm(const struct reading *r, const json_t *object)
     return 0;
 }
 
+// Code in memory belongs to the package of the library that loaded it, if that one holds GPU code itself.
+static void place(const struct reading *r, struct nk_fact *fact, const json_t *object)
+{
+    const char *library = text(object, "library"), *loader = text(object, "loaded_by");
+    fact->memory = !*library && *loader;
+    fact->text[NK_FACT_LIBRARY] = nk_merge_path(fact->memory ? loader : library);
+    for (size_t i = r->library; fact->memory && i < r->libraries.next; i++)
+        if (!strcmp(text(r->libraries.of[i].json, "path"), loader)) object = r->libraries.of[i].json;
+    fact->text[NK_FACT_PACKAGE] = text(object, "package");
+    fact->text[NK_FACT_VERSION] = text(object, "version");
+}
+
 static struct nk_fact begin(struct reading *r, const json_t *object)
 {
     struct nk_fact fact = {.sm = sm(r, object), .rules = runs(object)};
-    const char *library = text(object, "library"), *loader = text(object, "loaded_by");
     fact.contradiction = is(object, "contradiction");
-    fact.memory = !*library && *loader;
-    fact.text[NK_FACT_PACKAGE] = text(object, "package");
-    fact.text[NK_FACT_VERSION] = text(object, "version");
-    fact.text[NK_FACT_LIBRARY] = nk_merge_path(*library ? library : loader);
+    place(r, &fact, object);
     fact.text[NK_FACT_KERNEL] = fact.text[NK_FACT_ONE_OF] = "";
     fact.text[NK_FACT_HAS] = joined(r, json_object_get(object, "has"), ", ");
     fact.text[NK_FACT_REASON] = text(object, "reason");
@@ -191,10 +199,14 @@ static void take_recording(struct reading *r, const json_t *recording, size_t in
 {
     const json_t *object;
     r->report.id = identity(recording);
+    r->gpu = r->gpus.next;
+    r->library = r->libraries.next;
     for (size_t i = 0; (object = next(&r->gpus, index)); i++) {
         if (!i) r->gpu = r->gpus.next - 1;
         take_gpu(r, object);
     }
+    for (size_t i = 0; (object = next(&r->libraries, index)); i++)
+        if (!i) r->library = r->libraries.next - 1;
     while ((object = next(&r->kernels, index))) take_kernel(r, object);
     while ((object = next(&r->failures, index))) take_failure(r, object);
     nk_merge_hand_over(r->in, &r->report);
@@ -213,12 +225,14 @@ static int take_report(struct nk_merge_in *in, const json_t *root, struct nk_err
         return nk_fail(err, NK_ERR_BAD_INPUT, "recordings, kernels and failures of a report were expected");
     json_array_foreach(json_object_get(root, "gpus"), i, object) if (is(object, "asked")) return nk_fail(
         err, NK_ERR_UNSUPPORTED, "a report about what ran was expected; this one was made with --gpu");
-    if (list(&r.gpus, json_object_get(root, "gpus")) || list(&r.kernels, kernels) || list(&r.failures, failures))
+    if (list(&r.gpus, json_object_get(root, "gpus")) || list(&r.libraries, json_object_get(root, "libraries")) ||
+        list(&r.kernels, kernels) || list(&r.failures, failures))
         in->failed = true;
     else
         json_array_foreach(recordings, i, object) take_recording(&r, object, i);
     nk_merge_report_free(&r.report);
     free(r.gpus.of);
+    free(r.libraries.of);
     free(r.kernels.of);
     free(r.failures.of);
     free(r.texts);

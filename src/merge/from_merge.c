@@ -56,7 +56,8 @@ static int take_kernel(struct facts *facts, const json_t *object, struct nk_err 
     static const char *const names[] = {"package", "version", "library", "kernel", "one_of", "has", "reason"};
     for (int i = 0; i < NK_FACT_TEXTS; i++) fact.text[i] = text(object, names[i]);
     const char *library = fact.text[NK_FACT_LIBRARY];
-    if (*library == '/' || *library == '~') fact.text[NK_FACT_LIBRARY] = nk_merge_path(library); // not written by us
+    if (*library == '/' || !strncmp(library, "~/", 2))
+        fact.text[NK_FACT_LIBRARY] = nk_merge_path(library); // not written by us
     facts->of[facts->count++] = fact;
     return 0;
 }

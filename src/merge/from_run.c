@@ -55,19 +55,25 @@ static const char *has(struct scratch *s, const struct nk_run_container *c, cons
     return keep(s, &out);
 }
 
-static void place(struct nk_fact *fact, const struct nk_run_container *c)
+// Does the library itself hold GPU code? Then what it loads from memory is its own, unpacked or put together.
+static bool holds_code(const struct nk_run *run, const struct nk_run_library *library)
+{
+    for (size_t i = 0; i < run->container_count; i++)
+        if (run->containers[i].library == library && nk_sums_stands(&run->containers[i])) return true;
+    return false;
+}
+
+static void place(struct nk_fact *fact, const struct nk_run *run, const struct nk_run_container *c)
 {
     const struct nk_run_library *library = c ? c->library : NULL;
-    if (library) {
-        fact->text[NK_FACT_PACKAGE] = library->package;
-        fact->text[NK_FACT_VERSION] = library->version;
-        fact->text[NK_FACT_LIBRARY] = nk_merge_path(library->path);
-    } else if (c && *c->file) {
-        fact->text[NK_FACT_LIBRARY] = nk_merge_path(c->file);
-    } else if (c) {
-        fact->memory = true;
-        fact->text[NK_FACT_LIBRARY] = c->loader ? nk_merge_path(c->loader->path) : "";
-    }
+    fact->memory = c && !library && !*c->file && c->loader;
+    if (c && !library && *c->file) fact->text[NK_FACT_LIBRARY] = nk_merge_path(c->file);
+    if (fact->memory) library = c->loader;
+    if (!library) return;
+    fact->text[NK_FACT_LIBRARY] = nk_merge_path(library->path);
+    if (fact->memory && !holds_code(run, library)) return;
+    fact->text[NK_FACT_PACKAGE] = library->package;
+    fact->text[NK_FACT_VERSION] = library->version;
 }
 
 static struct nk_fact begin(struct scratch *s, const struct nk_run_container *c, const unsigned char *holds,
@@ -75,7 +81,7 @@ static struct nk_fact begin(struct scratch *s, const struct nk_run_container *c,
 {
     struct nk_fact fact = {.sm = gpu ? gpu->r.sm : 0, .rules = verdict.runs};
     for (int i = 0; i < NK_FACT_TEXTS; i++) fact.text[i] = "";
-    place(&fact, c);
+    place(&fact, s->run, c);
     fact.text[NK_FACT_HAS] = has(s, c, holds);
     fact.text[NK_FACT_REASON] = nk_reason_key(verdict.reason);
     return fact;

@@ -21,7 +21,8 @@ const char *nk_merge_path(const char *path)
     for (size_t i = 0; i < 2; i++)
         for (const char *at = path; (at = strstr(at, roots[i])); at++)
             if (!inside || at + strlen(roots[i]) > inside) inside = at + strlen(roots[i]);
-    return inside ? inside : slash ? slash + 1 : path;
+    while (inside && *inside == '/') inside++;
+    return inside && strncmp(inside, "~/", 2) ? inside : slash ? slash + 1 : path;
 }
 
 // ---- a report

@@ -77,7 +77,7 @@ static void markdown_row(struct nk_buf *out, const struct nk_merge_view *v, cons
     nk_buf_text(&text, ": ");
     nk_merge_place(&text, v, row);
     cell(out, &text);
-    nk_buf_text(&text, nk_merge_row_text(v, row, NK_FACT_HAS));
+    nk_merge_has(&text, nk_merge_row_text(v, row, NK_FACT_HAS));
     cell(out, &text);
     number(out, row->reports);
     number(out, row->launches);

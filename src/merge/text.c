@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 12, NUMBERS = 22 }; // columns before a kernel's name
+enum { MOST_ROWS = 12, NUMBERS = 25 }; // columns before a kernel's name
 
 struct writing {
     struct nk_page page;
@@ -86,7 +86,8 @@ static void place(struct writing *w, const struct nk_merge_row *row, enum nk_see
     const char *reason = nk_merge_row_text(w->view, row, NK_FACT_REASON);
     nk_merge_place(&line, w->view, row);
     nk_page_buf(&w->page, 4, "in", NK_STYLE_PLAIN, &line);
-    nk_page_row(&w->page, 4, "has", NK_STYLE_PLAIN, has);
+    nk_merge_has(&line, has);
+    nk_page_buf(&w->page, 4, "has", NK_STYLE_PLAIN, &line);
     for (enum nk_reason i = NK_REASON_NONE + 1; seen == NK_SEEN_MISSING && i < NK_REASON_COUNT; i++)
         if (i != NK_REASON_NO_IMAGE && !row->key->contradiction && !strcmp(nk_reason_key(i), reason))
             nk_page_row(&w->page, 4, "why", NK_STYLE_PLAIN, nk_reason_sentence(i));
@@ -99,7 +100,7 @@ static void kernel(struct writing *w, const struct nk_merge_row *row)
     struct nk_buf name = {0};
     size_t room = w->page.columns > NUMBERS + 20 ? w->page.columns - NUMBERS : 20;
     nk_merge_kernel(&name, w->view, row, room);
-    nk_buf_format(w->page.out, "%9" PRIu64 " %10" PRIu64 "  %s\n", row->reports, row->launches,
+    nk_buf_format(w->page.out, "%12" PRIu64 " %10" PRIu64 "  %s\n", row->reports, row->launches,
                   name.data ? name.data : "");
     nk_buf_free(&name);
 }
@@ -112,7 +113,7 @@ static void kernels(struct writing *w, const struct nk_merge_row **ranked, size_
         const struct nk_merge_row *head = ranked[i];
         if (!head) continue;
         place(w, head, seen);
-        nk_buf_format(w->page.out, "%9s %10s  kernel\n", "reports", "launches");
+        nk_buf_format(w->page.out, "%12s %10s  kernel\n", "reports", "launches");
         for (size_t k = i; k < count; k++) {
             if (!ranked[k] || !same_place(head, ranked[k])) continue;
             if (w->all || shown < MOST_ROWS) {

@@ -60,6 +60,12 @@ void nk_merge_kernel(struct nk_buf *out, const struct nk_merge_view *view, const
     free(first);
 }
 
+void nk_merge_has(struct nk_buf *out, const char *has)
+{
+    for (const char *c = has; *c; c++) nk_buf_add(out, *c == ',' ? "" : c, *c != ',');
+    if (*has && !strstr(has, "compute_")) nk_buf_text(out, ", no PTX");
+}
+
 const char *nk_merge_doubt(const struct nk_merge_row *row)
 {
     return row->key->seen == NK_SEEN_RAN ? "ran, though by the rules it cannot"

@@ -29,6 +29,7 @@ def train(run, name, sm=80):
 # ---- kinds of kernels
 
 
+@pytest.mark.sanitized
 def test_of_a_fixture_all_kernels_are_of_no_known_kind_and_that_is_said(run, program):
     recording = run(program("launches", "12.4", a=["80"], b=["90"]), "a", "a", "b", sm=80).recordings[0]
     out = as_json("--coverage", recording)["exercised"]
@@ -77,6 +78,7 @@ def test_two_runs_are_summed_up_and_the_markdown_is_a_table(run, program):
 # ---- every GPU
 
 
+@pytest.mark.sanitized
 def test_every_architecture_is_listed_with_how_each_kernel_would_run(run, program):
     recording = run(program("launches", "12.4", a=["80", "ptx80"], b=["90"]), "a", "b", sm=90).recordings[0]
     out = as_json("--gpu", "all", recording)["everywhere"]

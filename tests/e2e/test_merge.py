@@ -165,6 +165,7 @@ def test_every_run_of_a_program_has_an_identity_of_its_own(run, program):
 # ---- where they come from
 
 
+@pytest.mark.sanitized
 def test_folders_archives_lines_and_pipes_are_read(recordings, reports, tmp_path):
     whole = merge("--json", *recordings)[0]
     deep = tmp_path / "in" / "deep"
@@ -193,6 +194,7 @@ def test_folders_archives_lines_and_pipes_are_read(recordings, reports, tmp_path
     assert merge("--json", "--files-from", tmp_path / "names")[0] == whole
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("name, data, says", [
     ("cut.json", b'{"schema": "nokernel-report/1", "recordings": [', "JSON was expected"),
     ("cut.nkr", b"NKREC", "a recording of at least"),

@@ -81,6 +81,22 @@ static const char compiled[] =
                              ")\n{\n\t.reg .b32 %r<2>;\n\n\tret;\n\n}\n\t// .globl\tsecond\n"
                              ".visible .entry second()\n{\n\tret;\n\n}\n.func device()\n{\n\tret;\n}\n";
 
+// For fuzz_merge.c: a report, and a merge.
+static const char report[] = "{\"schema\":\"nokernel-report/"
+                             "1\",\"recordings\":[{\"id\":\"00000000000000ab\"},{\"process\":{\"pid\":7}}],\"gpus\":"
+                             "[{\"recording\":0,\"ordinal\":0,\"name\":\"H100\",\"sm\":\"sm_90\",\"cuda\":\"12.4\"}],"
+                             "\"kernels\":[{\"recording\":0,"
+                             "\"name\":\"_Z1kv\",\"library\":\"/site-packages/a/"
+                             "b.so\",\"package\":\"a\",\"version\":\"1\",\"launches\":5,\"failed\":"
+                             "2,\"gpu\":0,\"runs\":\"jit\",\"reason\":\"ptx\",\"has\":[\"sm_80\",\"compute_80@8.0\"]}],"
+                             "\"failures\":[{\"recording\":0,"
+                             "\"kernel\":null,\"class\":\"missing-image\",\"candidates\":[\"a\",\"b\"],\"count\":3,"
+                             "\"gpu\":0,\"runs\":\"none\"}]}";
+static const char merged[] =
+    "{\"schema\":\"nokernel-merge/1\",\"gpus\":[{\"name\":\"H100\",\"sm\":\"sm_90\"}],\"kernels\":[{\"package\":\"a\","
+    "\"kernel\":\"_Z1kv\",\"sm\":\"sm_90\",\"seen\":\"missing\",\"rules\":\"none\",\"has\":\"sm_80\"}],\"reports\":"
+    "[{\"id\":\"00000000000000ab\",\"kernels\":\"0:12\",\"gpus\":\"0:1\"}]}";
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -96,6 +112,10 @@ int main(int argc, char **argv)
     write_seed("library", &file);
     nk_buf_text(&buf, ptx);
     write_seed("ptx", &buf);
+    nk_buf_text(&buf, report);
+    write_seed("report", &buf);
+    nk_buf_text(&buf, merged);
+    write_seed("merge", &buf);
     nk_buf_text(&buf, compiled);
     write_seed("compiled", &buf);
     nk_buf_free(&buf);

@@ -219,6 +219,9 @@ static void of_a_path_only_what_is_inside_the_installation_is_kept(void **state)
     assert_string_equal(nk_merge_path("/home/anna/v/lib/python3.11/site-packages/torch/lib/x.so"), "torch/lib/x.so");
     assert_string_equal(nk_merge_path("~/site-packages/b/dist-packages/c/x.so"), "c/x.so");
     assert_string_equal(nk_merge_path("/home/anna/secret project/x.so"), "x.so");
+    assert_string_equal(nk_merge_path("/v/site-packages//torch/x.so"), "torch/x.so");
+    assert_string_equal(nk_merge_path("/v/site-packages/~orch/x.so"), "~orch/x.so"); // what pip leaves behind
+    assert_string_equal(nk_merge_path("/v/site-packages/~/a/x.so"), "x.so");
     assert_string_equal(nk_merge_path("x.so"), "x.so");
     assert_string_equal(nk_merge_path(""), "");
 }
