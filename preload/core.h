@@ -42,9 +42,9 @@ struct nk_core {
     char parent[4096]; // of the recording of the process that forked this one
     char exe[4096];
     uint32_t libraries, containers, kernels, failures, stacks, python_stacks, graphs; // ids given out
-    struct nk_table library_ids;                                                      // hash of the path -> id
-    struct nk_table unowned;   // id -> path, of libraries whose package is not recorded yet
-    struct nk_table with_code; // ids of libraries whose device code was loaded, or that loaded some from memory
+    struct nk_table library_ids; // hash of a path, or of a spelling of it -> id
+    struct nk_table unowned;     // id -> path, of libraries whose package is not recorded yet
+    struct nk_table with_code;   // ids of libraries whose device code was loaded, or that loaded some from memory
     struct nk_table failures_by_key;
     uint64_t unrecorded; // failed calls after the file was lost
     bool scanned;        // the process's libraries were looked through

@@ -46,7 +46,7 @@ static void build_id(const char *path, char out[NK_BUILD_ID_TEXT])
     nk_file_close(&file);
 }
 
-uint32_t nk_core_library(const char *path)
+static uint32_t library_of_file(const char *path)
 {
     char id[NK_BUILD_ID_TEXT], *real = realpath(path, NULL);
     if (real) path = real;
@@ -65,6 +65,19 @@ uint32_t nk_core_library(const char *path)
     nk_writer_add(&nk_core.writer, NK_REC_LIBRARY, &library, sizeof library, NULL, 0);
     free(real);
     return library.id;
+}
+
+// A stack names the same libraries again and again: the file system is asked once for each spelling of a path.
+uint32_t nk_core_library(const char *path)
+{
+    if (path[0] != '/') return library_of_file(path);
+    uint64_t spelling = nk_hash_bytes(path, strlen(path)) ^ 1;
+    uintptr_t id = (uintptr_t)nk_table_get(&nk_core.library_ids, spelling);
+    if (!id) {
+        id = library_of_file(path);
+        nk_table_put(&nk_core.library_ids, spelling, (void *)id);
+    }
+    return (uint32_t)id;
 }
 
 uint32_t nk_core_library_at(const void *address)
