@@ -23,4 +23,9 @@ int nk_file_open(struct nk_file *file, const char *path, struct nk_err *err);
 void nk_file_scattered(const struct nk_file *file);
 void nk_file_close(struct nk_file *file);
 
+// Tells the system how a part of a mapped file will be read: here and there (read no more than what is asked for), or
+// all of it. Without effect on what the bytes are.
+enum nk_file_use { NK_FILE_HERE_AND_THERE, NK_FILE_ALL };
+void nk_file_expect(struct nk_bytes part, enum nk_file_use use);
+
 #endif

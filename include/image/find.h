@@ -43,10 +43,11 @@ typedef int (*nk_found_fn)(const struct nk_found *found, void *user);
 // that cannot be read (32-bit, cut short); what was found before that was handed out.
 int nk_find_images(struct nk_bytes file, unsigned options, nk_found_fn each, void *user, struct nk_err *err);
 
-// The same from headers alone, as far as that is possible: an ELF file is searched in .nv_fatbin and __nv_relfatbin, in
-// sections that begin with a container, and in .cask_resource (of cuBLAS and cuDNN); in all of it only if nothing lies
-// there. Any other file is searched whole. `unsearched` becomes the number of bytes that were left: there may be code
-// in them (cuSPARSE and onnxruntime keep some in .rodata beside their .nv_fatbin).
+// The same from headers alone, as far as that is possible; `file` is a mapped one, of which few pages are read: an ELF
+// file is searched in .nv_fatbin and __nv_relfatbin, in sections that begin with a container, and in .cask_resource (of
+// cuBLAS and cuDNN); in all of it only if nothing lies there. Any other file is searched whole. `unsearched` becomes
+// the number of bytes that were left: there may be code in them (cuSPARSE and onnxruntime keep some in .rodata beside
+// their .nv_fatbin).
 int nk_find_quickly(struct nk_bytes file, nk_found_fn each, void *user, uint64_t *unsearched, struct nk_err *err);
 
 #endif

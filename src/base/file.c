@@ -43,3 +43,11 @@ void nk_file_close(struct nk_file *file)
     if (file->bytes.size) munmap((void *)(uintptr_t)file->bytes.data, file->bytes.size);
     *file = (struct nk_file){0};
 }
+
+void nk_file_expect(struct nk_bytes part, enum nk_file_use use)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    uintptr_t start = (uintptr_t)part.data, before = page > 0 ? start % (uintptr_t)page : 0;
+    if (part.size && page > 0)
+        madvise((void *)(start - before), part.size + before, use == NK_FILE_ALL ? MADV_NORMAL : MADV_RANDOM);
+}

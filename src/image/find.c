@@ -5,6 +5,7 @@
 // embedded byte arrays without alignment.
 #define _GNU_SOURCE
 #include "image/find.h"
+#include "base/file.h"
 #include "image/archive.h"
 #include "image/elf.h"
 #include "image/fatbin.h"
@@ -192,7 +193,9 @@ static uint64_t end_of(struct search *search, struct nk_bytes view, uint64_t at,
 
 static int search_range(struct search *search, struct range place)
 {
-    struct nk_bytes view = nk_bytes(search->file.data, (size_t)place.end);
+    struct nk_bytes view = nk_bytes(search->file.data, (size_t)place.end), part;
+    if (search->quick && nk_bytes_part(view, place.start, place.end - place.start, &part))
+        nk_file_expect(part, NK_FILE_ALL);
     uint32_t outside = search->elf && search->elf->sections ? NK_FOUND_OUTSIDE : 0;
     uint64_t key = 0;
     enum nk_sign sign;
@@ -320,6 +323,8 @@ int nk_find_images(struct nk_bytes file, unsigned options, nk_found_fn each, voi
 int nk_find_quickly(struct nk_bytes file, nk_found_fn each, void *user, uint64_t *unsearched, struct nk_err *err)
 {
     struct search search = {.file = file, .quick = true, .each = each, .user = user};
+    // Members of an archive are looked at one after another, all over it.
+    if (!nk_archive_looks(file)) nk_file_expect(file, NK_FILE_HERE_AND_THERE);
     int result = search_any(&search, err);
     *unsearched = search.unsearched;
     return result;

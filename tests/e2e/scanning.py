@@ -1,7 +1,10 @@
 """scanning.py - what the tests of `nokernel scan` share: made libraries, and the JSON checked against its schema."""
 
+import ctypes
 import functools
 import json
+import mmap
+import os
 import subprocess
 
 import jsonschema
@@ -99,3 +102,23 @@ def fatbin(store, *parts):
     arguments = [f"--image3=kind=elf,sm={arch},file={path}" for arch, path in parts]
     return store.make("scan fatbinary " + " ".join(arguments), "k.fatbin",
                       lambda path: toolkit.tool([toolkit.FATBINARY, "-64", f"--create={path}", *arguments]))
+
+
+def forget(path):
+    """Takes a file out of the page cache, as far as the system does that."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def cached(path):
+    """How many bytes of a file are in the page cache."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    size, page = path.stat().st_size, mmap.PAGESIZE
+    pages = (ctypes.c_ubyte * (-(-size // page)))()
+    with open(path, "rb") as file:
+        start = ctypes.c_void_p(libc.mmap(None, ctypes.c_size_t(size), mmap.PROT_READ, mmap.MAP_SHARED, file.fileno(), ctypes.c_long(0)))
+    assert start.value != 2**64 - 1 and libc.mincore(start, ctypes.c_size_t(size), pages) == 0
+    libc.munmap(start, ctypes.c_size_t(size))
+    return sum(p & 1 for p in pages) * page

@@ -9,7 +9,7 @@ import pytest
 from conftest import command
 from fixtures import fatbin as lying
 from fixtures import images
-from scanning import archs, cubin, fatbin, libraries, only, scan, shared
+from scanning import archs, cached, cubin, fatbin, forget, libraries, only, scan, shared
 
 K = ["_Z3k_aPf", "_Z3k_bPf"]
 
@@ -176,6 +176,20 @@ def test_quick_says_how_much_it_left_where_code_may_lie_elsewhere(store):
     assert "1 MB of other sections, which may hold more" in command("scan", "--quick", library).stdout
     whole = only(scan(library))
     assert (archs(whole), whole["outside"]["containers"], "unsearched" in whole) == ({"sm_75": 1, "sm_80": 1}, 1, False)
+
+
+def test_quick_reads_few_pages_of_a_file_that_is_not_in_memory(store, tmp_path):
+    zeros = store.make("64 MB", "zeros", lambda path: path.write_bytes(bytes(64 << 20)))
+    made = shared(store, nv_fatbin=[images.container(store, ["80"], K)], data=[zeros, images.container(store, ["75"], K)])
+    path = tmp_path / "cold.so"
+    path.write_bytes(made.read_bytes())
+    forget(path)
+    if cached(path) > 1 << 20:
+        pytest.skip("the file system of the temporary folder keeps files in memory")
+    assert archs(only(scan("--quick", path))) == {"sm_80": 1}
+    assert cached(path) < 4 << 20
+    assert archs(only(scan(path))) == {"sm_75": 1, "sm_80": 1}
+    assert cached(path) > 60 << 20  # the measure is able to show it
 
 
 def test_csv_and_markdown_have_a_row_for_every_library_and_gpu(both):
