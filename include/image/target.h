@@ -14,7 +14,5 @@
 // header says: NK_IMAGE_DAMAGED is then set (not for want of memory, nor for a bound or an unknown codec), the other
 // fields stay.
 int nk_image_check_target(struct nk_entry_view *entry, struct nk_err *err);
-// The same from the first bytes of the image, up to NK_UNPACK_HEAD, which were decoded already.
-int nk_image_check_head(struct nk_image *image, struct nk_bytes head, struct nk_err *err);
 
 #endif

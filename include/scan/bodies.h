@@ -13,8 +13,8 @@
 
 #include "scan/box.h"
 
-// What the text of PTX says about its target, into the image.
-void nk_bodies_target(struct nk_entry_view *entry, struct nk_box_tools *tools);
+// What the text of PTX says about its target, into the image. (Of PTX in zstd only when its kernels are read.)
+void nk_bodies_target(struct nk_entry_view *entry, const struct nk_box_tools *tools);
 // Reads the kernels of the image that was added to the box last, or keeps it for nk_bodies_late. What that needs of
 // the payload is copied if it passes by (`tools->passing`).
 void nk_bodies_read(struct nk_box *box, struct nk_entry_view *entry, struct nk_box_tools *tools);

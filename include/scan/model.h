@@ -30,7 +30,8 @@ struct nk_scan_box {
 };
 
 struct nk_scan_kernel {
-    size_t name; // text
+    size_t name;   // text
+    size_t number; // of its name among the different ones of the library: below name_count
     size_t shape;
 };
 
@@ -54,7 +55,9 @@ struct nk_scan_library {
     size_t box_room, image_room, kernel_room, shape_room, shape_image_room, hold_room;
     size_t last_section, last_member; // texts that were added last: most containers lie in one section
     struct nk_buf texts;
-    struct nk_table by_shape;
+    struct nk_table by_shape, by_name;
+    size_t *names; // texts of the different names
+    size_t name_count, name_room;
     bool kernels_read; // false: only headers were looked at
     bool failed;
 };

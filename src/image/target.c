@@ -28,38 +28,19 @@ static int check_cubin(struct nk_image *image, struct nk_bytes head, struct nk_e
     return 0;
 }
 
-static bool is_ptx(const struct nk_image *image)
-{
-    return image->kind == NK_KIND_PTX || image->kind == NK_KIND_PTX_LINK;
-}
-
-static bool is_told_by_head(const struct nk_image *image)
-{
-    return (is_ptx(image) || image->kind == NK_KIND_CUBIN) && !(image->flags & NK_IMAGE_BARE);
-}
-
-static int failed(struct nk_image *image, const struct nk_err *own, struct nk_err *err)
-{
-    if (own->code == NK_ERR_BAD_INPUT) image->flags |= NK_IMAGE_DAMAGED;
-    if (err) *err = *own;
-    return -1;
-}
-
-int nk_image_check_head(struct nk_image *image, struct nk_bytes head, struct nk_err *err)
-{
-    struct nk_err own = {0};
-    if (!is_told_by_head(image)) return 0;
-    int result = is_ptx(image) ? check_ptx(image, head, &own) : check_cubin(image, head, &own);
-    return result ? failed(image, &own, err) : 0;
-}
-
 int nk_image_check_target(struct nk_entry_view *entry, struct nk_err *err)
 {
     uint8_t head[NK_UNPACK_HEAD];
     size_t got = 0;
     struct nk_err own = {0};
-    if (!is_told_by_head(&entry->image)) return 0;
-    if (nk_unpack_head(entry, head, is_ptx(&entry->image) ? sizeof head : 64, &got, &own))
-        return failed(&entry->image, &own, err);
-    return nk_image_check_head(&entry->image, nk_bytes(head, got), err);
+    struct nk_image *image = &entry->image;
+    bool ptx = image->kind == NK_KIND_PTX || image->kind == NK_KIND_PTX_LINK;
+    if ((!ptx && image->kind != NK_KIND_CUBIN) || (image->flags & NK_IMAGE_BARE)) return 0;
+    size_t wanted = ptx ? sizeof head : 64;
+    int result = nk_unpack_head(entry, head, wanted, &got, &own);
+    if (!result)
+        result = ptx ? check_ptx(image, nk_bytes(head, got), &own) : check_cubin(image, nk_bytes(head, got), &own);
+    if (result && own.code == NK_ERR_BAD_INPUT) image->flags |= NK_IMAGE_DAMAGED;
+    if (result && err) *err = own;
+    return result;
 }

@@ -213,11 +213,29 @@ static bool put_aside(struct reading *r)
     return true;
 }
 
+// The header of PTX in zstd, which no toolkit before CUDA 12.8 writes, is believed until the text is read.
+static bool believed(const struct nk_entry_view *entry)
+{
+    return entry->image.codec == NK_CODEC_ZSTD && !(entry->image.flags & (NK_IMAGE_CONCATENATED | NK_IMAGE_BARE));
+}
+
+static void check_target(struct reading *r)
+{
+    struct nk_image *image = image_of(r);
+    struct nk_image before = *image;
+    nk_image_check_target(r->entry, NULL);
+    *image = r->entry->image;
+    // Who takes headers for right should know when one is not.
+    r->tools->mismatch += r->tools->how->verify && (image->arch != before.arch || image->suffix != before.suffix);
+}
+
 void nk_bodies_late(struct nk_box *box, struct nk_box_tools *tools)
 {
     for (size_t i = 0; i < box->late_count; i++) {
         struct reading r = {box, &box->late[i].entry, tools, box->late[i].image};
-        read_image(&r, wanted(&r) || twin_of(box, image_of(&r)) < 0 ? read_ptx : read_twin);
+        bool read = wanted(&r) || twin_of(box, image_of(&r)) < 0;
+        if (believed(r.entry) && (read || tools->how->verify)) check_target(&r);
+        read_image(&r, read ? read_ptx : read_twin);
         free(box->late[i].copy);
     }
     box->late_count = box->late_bytes = 0;
@@ -238,23 +256,18 @@ void nk_bodies_read(struct nk_box *box, struct nk_entry_view *entry, struct nk_b
     bool readable = loadable(box, &entry->image);
     if (!tools->how->kernels) return;
     if (readable && box->image_count <= NK_BOX_IMAGES) {
-        if (!put_aside(&r)) read_image(&r, read_beginning);
+        if (put_aside(&r)) return;
+        if (entry->image.kind == NK_KIND_PTX && believed(entry)) check_target(&r);
+        read_image(&r, read_beginning);
     } else if (readable || entry->image.kind == NK_KIND_UNKNOWN) {
         box->unread = true;
     }
 }
 
-void nk_bodies_target(struct nk_entry_view *entry, struct nk_box_tools *tools)
+void nk_bodies_target(struct nk_entry_view *entry, const struct nk_box_tools *tools)
 {
-    struct nk_partial *partial = &tools->partial;
-    bool zstd = entry->image.codec == NK_CODEC_ZSTD;
-    if (entry->image.kind == NK_KIND_CUBIN || (zstd && !tools->how->kernels)) return;
-    size_t size = entry->part_size < NK_UNPACK_HEAD ? (size_t)entry->part_size : NK_UNPACK_HEAD;
-    // Only zstd is worth the reuse of a decoder; whatever goes wrong is put into words the other way.
-    if (zstd && nk_partial_begin(partial, entry) && nk_partial_more(partial, size))
-        nk_image_check_head(&entry->image, nk_bytes(partial->data, size), NULL);
-    else
-        nk_image_check_target(entry, NULL);
+    bool later = believed(entry) && (entry->image.kind == NK_KIND_PTX || !tools->how->kernels);
+    if (entry->image.kind != NK_KIND_CUBIN && !later) nk_image_check_target(entry, NULL);
 }
 
 void nk_box_tools_free(struct nk_box_tools *tools)

@@ -2,6 +2,7 @@
 #include "scan/box.h"
 #include "image/kernels.h"
 #include "scan/bodies.h"
+#include "scan/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,15 +104,29 @@ static void fill_holds(const struct nk_box *box, const struct nk_box_body *bodie
     }
 }
 
+// The number of a name in the library, or -1 when memory is short.
+static int64_t name_of(struct nk_scan_library *library, const char *name)
+{
+    size_t size = strlen(name);
+    uint64_t key = nk_scan_hash(name, size);
+    size_t number = (size_t)(uintptr_t)nk_table_get(&library->by_name, key);
+    if (number) return (int64_t)number - 1;
+    size_t *names = nk_scan_grow(library->names, library->name_count, &library->name_room, sizeof *names);
+    if (!names) return -1;
+    library->names = names;
+    names[library->name_count] = nk_scan_add_text(library, nk_bytes(name, size));
+    if (nk_table_put(&library->by_name, key, (void *)(uintptr_t)(library->name_count + 1))) return -1;
+    return (int64_t)library->name_count++;
+}
+
 static int add_shaped(struct nk_scan_library *library, const struct nk_box *box, uint32_t kernel, int64_t shape)
 {
     struct nk_scan_kernel *kernels =
         nk_scan_grow(library->kernels, library->kernel_count, &library->kernel_room, sizeof *kernels);
-    if (shape < 0 || !kernels) return -1;
-    library->kernels = kernels;
-    const char *name = box->texts.data + box->names[kernel];
-    kernels[library->kernel_count++] =
-        (struct nk_scan_kernel){nk_scan_add_text(library, nk_bytes(name, strlen(name))), (size_t)shape};
+    if (kernels) library->kernels = kernels;
+    int64_t number = name_of(library, box->texts.data + box->names[kernel]);
+    if (shape < 0 || !kernels || number < 0) return -1;
+    kernels[library->kernel_count++] = (struct nk_scan_kernel){library->names[number], (size_t)number, (size_t)shape};
     library->shapes[shape].kernels++;
     return 0;
 }

@@ -134,6 +134,7 @@ static void explain(struct nk_buf *text, enum nk_scan_rule rule, enum nk_scan_wo
 static void check_gpu(struct place place, const struct nk_scan_gpu *gpu, const struct nk_scan_gate *gate,
                       struct nk_scan_findings *findings)
 {
+    if (!gate->fail_on) return;
     struct nk_scan_counts counts;
     enum nk_scan_word word = nk_scan_judge(place.library, &gpu->target, &counts);
     bool told = false; // "partly" says what "none" says

@@ -69,6 +69,8 @@ void nk_scan_library_free(struct nk_scan_library *library)
     free(library->holds);
     nk_buf_free(&library->texts);
     nk_table_free(&library->by_shape);
+    nk_table_free(&library->by_name);
+    free(library->names);
     free(library);
 }
 

@@ -1,7 +1,6 @@
 // sum.c - what a library has, counted.
 #include "scan/sum.h"
 #include "image/kernels.h"
-#include "scan/hash.h"
 #include "verdict/arch.h"
 
 #include <stdlib.h>
@@ -90,13 +89,15 @@ static void count_hollow(struct nk_scan_sum *sum, const struct nk_scan_library *
 
 static uint64_t count_names(const struct nk_scan_library *library, struct nk_scan_sum *sum)
 {
-    struct nk_table seen = {0};
-    for (size_t i = 0; i < library->kernel_count; i++) {
-        const char *name = nk_scan_text(library, library->kernels[i].name);
-        if (nk_table_put(&seen, nk_scan_hash(name, strlen(name)), (void *)(uintptr_t)1)) sum->failed = true;
+    uint64_t count = 0;
+    bool *seen = calloc(library->name_count + 1, sizeof *seen);
+    if (!seen) sum->failed = true;
+    for (size_t i = 0; seen && i < library->kernel_count; i++) {
+        bool *name = &seen[library->kernels[i].number];
+        count += !*name;
+        *name = true;
     }
-    uint64_t count = seen.count;
-    nk_table_free(&seen);
+    free(seen);
     return count;
 }
 
@@ -197,18 +198,18 @@ static void count(struct nk_scan_counts *counts, enum nk_runs runs, uint64_t ker
 // Names of which every copy has the verdict "none". runs[]: by shape.
 static uint64_t lost_names(const struct nk_scan_library *library, const enum nk_runs *runs)
 {
-    struct nk_table living = {0}, lost = {0};
-    for (int round = 0; round < 2; round++)
-        for (size_t i = 0; i < library->kernel_count; i++) {
-            const char *name = nk_scan_text(library, library->kernels[i].name);
-            bool none = runs[library->kernels[i].shape] == NK_RUNS_NONE;
-            uint64_t key = nk_scan_hash(name, strlen(name));
-            if (none == (round == 1) && !nk_table_get(&living, key))
-                nk_table_put(none ? &lost : &living, key, (void *)(uintptr_t)1);
-        }
-    uint64_t count = lost.count;
-    nk_table_free(&living);
-    nk_table_free(&lost);
+    enum { UNMET, LOST, LIVING };
+    unsigned char *names = calloc(library->name_count + 1, 1);
+    uint64_t count = 0;
+    for (size_t i = 0; names && i < library->kernel_count; i++) {
+        unsigned char *name = &names[library->kernels[i].number];
+        if (runs[library->kernels[i].shape] != NK_RUNS_NONE)
+            *name = LIVING;
+        else if (*name == UNMET)
+            *name = LOST;
+    }
+    for (size_t i = 0; names && i < library->name_count; i++) count += names[i] == LOST;
+    free(names);
     return count;
 }
 
