@@ -14,4 +14,7 @@ struct nk_merge_contents {
 // Reads the file at `path` ("-": standard input). `named`: somebody asked for it, so that it must be one of ours.
 void nk_merge_file(struct nk_merge_contents *contents, const char *path, bool named);
 
+// Adds a sentence and a line end; control characters, of file names and of what was read, become '?'.
+void nk_merge_complain(struct nk_buf *out, const char *sentence);
+
 #endif

@@ -26,9 +26,15 @@ struct thing {
     int depth; // archives around it
 };
 
+void nk_merge_complain(struct nk_buf *out, const char *sentence)
+{
+    for (const char *c = sentence; *c; c++) nk_buf_add(out, (unsigned char)*c < 32 || *c == 127 ? "?" : c, 1);
+    nk_buf_text(out, "\n");
+}
+
 static void problem(struct nk_merge_contents *c, const char *sentence)
 {
-    nk_buf_format(&c->problems, "%s\n", sentence);
+    nk_merge_complain(&c->problems, sentence);
     c->problem_count++;
 }
 

@@ -50,9 +50,16 @@ static void add(struct list *list, const char *path, bool named)
 // What could not be listed is told like what could not be read.
 static void add_problem(struct list *list, const char *path, int why)
 {
+    struct nk_buf line = {0}, told = {0};
+    nk_buf_format(&line, "%s: %s", path, strerror(why));
+    if (line.data) nk_merge_complain(&told, line.data);
     add(list, path, true);
-    if (list->failed || asprintf(&list->of[list->count - 1].problems, "%s: %s\n", path, strerror(why)) < 0)
-        list->failed = true;
+    list->failed |= line.failed || told.failed;
+    if (list->failed)
+        nk_buf_free(&told);
+    else
+        list->of[list->count - 1].problems = told.data;
+    nk_buf_free(&line);
 }
 
 static struct list *listing; // nftw knows no user

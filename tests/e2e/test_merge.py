@@ -229,6 +229,12 @@ def test_broken_files_of_folders_and_archives_are_named_in_the_order_of_their_na
     assert len(err.splitlines()) == 5 and all(n in line for n, line in zip(names, err.splitlines())), err
 
 
+def test_what_is_told_about_a_file_is_one_line_whatever_is_in_it_and_in_its_name(tmp_path):
+    (tmp_path / "a\nb.json").write_bytes(b'{"schema": "nokernel-report/1", \x1b[31m')
+    out, err = merge(tmp_path / "a\nb.json", tmp_path / "no\nwhere", code=3)
+    assert err.count("\n") == 2 and "a?b.json: " in err and "no?where: " in err and "\x1b" not in err
+
+
 def test_a_report_about_a_gpu_that_nothing_ran_on_is_refused(recordings, tmp_path):
     (tmp_path / "asked.json").write_text(command("report", "--json", "--gpu", "sm_70", recordings[0]).stdout)
     out, err = merge(tmp_path / "asked.json", code=3)
