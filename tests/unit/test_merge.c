@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDS = 9, FACTS = 24, REPORTS = 14, ROUNDS = 200 };
+enum { IDS = 9, MANY = 24, FACTS = MANY + 8, REPORTS = 14, ROUNDS = 200 };
 
 static uint64_t seed;
 
@@ -24,7 +24,7 @@ static unsigned dice(unsigned sides)
 }
 
 // Fact number n: packages, kernels and architectures that share texts, names with everything that must be escaped.
-static struct nk_fact fact_of(unsigned n)
+static struct nk_fact one_of_many(unsigned n)
 {
     static const char *const packages[] = {"torch", "torch", "", "faiss-gpu"};
     static const char *const versions[] = {"2.1.2+cu121", "2.15.0", "", "1.7"};
@@ -46,6 +46,21 @@ static struct nk_fact fact_of(unsigned n)
         fact.text[NK_FACT_PACKAGE] = fact.text[NK_FACT_ONE_OF] = fact.text[NK_FACT_HAS] = "";
         fact.text[NK_FACT_REASON] = "";
     }
+    return fact;
+}
+
+// The last ones differ from one of the others in one member alone.
+static struct nk_fact fact_of(unsigned n)
+{
+    struct nk_fact fact = one_of_many(n < MANY ? n : 1);
+    if (n == MANY) fact.memory = !fact.memory;
+    if (n == MANY + 1) fact.contradiction = !fact.contradiction;
+    if (n == MANY + 2) fact.rules = NK_RUNS_HOLLOW;
+    if (n == MANY + 3) fact.text[NK_FACT_HAS] = "sm_80";
+    if (n == MANY + 4) fact.text[NK_FACT_REASON] = "family";
+    if (n == MANY + 5) fact.text[NK_FACT_LIBRARY] = "torch/lib/libother.so";
+    if (n == MANY + 6) fact.text[NK_FACT_VERSION] = "2.2.0";
+    if (n == MANY + 7) fact.sm = 121;
     return fact;
 }
 
