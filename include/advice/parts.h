@@ -10,6 +10,8 @@ struct nk_repair *nk_repair_add(struct nk_advice *out, enum nk_text safe, const 
                                 const char *first, const char *second, const char *third, const char *fourth);
 // Adds a further sentence after a semicolon. `repair` may be NULL.
 void nk_repair_say(struct nk_advice *out, struct nk_repair *repair, enum nk_text text, const char *first);
+// Where only its makers can help, and there is a recording: the text for an issue. `repair` may be NULL.
+void nk_repair_upstream(struct nk_advice *out, struct nk_repair *repair, const struct nk_advice_case *about);
 // It is not safe after all.
 void nk_repair_risks(struct nk_repair *repair, enum nk_text risk);
 // "~/v/bin/python -m pip " of the case, or "python -m pip "; of an environment of uv "uv pip ". `verb`: "install

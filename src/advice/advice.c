@@ -138,14 +138,17 @@ static void older_gpu(const struct nk_advice_case *about, struct nk_advice *out)
 static void hollow(const struct nk_advice_case *about, struct nk_advice *out)
 {
     char sm[NK_NAME_TEXT];
-    nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "hao-ai-lab/FastVideo#1507", NK_TEXT_HOLLOW,
-                  nk_name_sm(sm, about->target.sm), NULL, NULL, NULL);
+    struct nk_repair *repair = nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "hao-ai-lab/FastVideo#1507", NK_TEXT_HOLLOW,
+                                             nk_name_sm(sm, about->target.sm), NULL, NULL, NULL);
+    nk_repair_upstream(out, repair, about);
 }
 
 static void other_back_end(const struct nk_advice_case *about, struct nk_advice *out)
 {
     char sm[NK_NAME_TEXT];
-    nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "", NK_TEXT_BACK_END, nk_name_sm(sm, about->target.sm), NULL, NULL, NULL);
+    struct nk_repair *repair = nk_repair_add(out, NK_TEXT_SAFE_NOTHING, "", NK_TEXT_BACK_END,
+                                             nk_name_sm(sm, about->target.sm), NULL, NULL, NULL);
+    nk_repair_upstream(out, repair, about);
 }
 
 static void another_build(const struct nk_advice_case *about, struct nk_advice *out)

@@ -13,19 +13,28 @@ static int knob_of(const char *package)
     return 0;
 }
 
-// Puts {sm}, {cc} and {arch} into a command.
-static void fill(struct nk_buf *out, const char *command, int sm, const char *arch)
+// Puts {sm}, {cc}, {arch}, {python} and {install} ("python -m pip install ", or what the installer calls it) into a
+// command.
+static void fill(struct nk_buf *out, const char *command, const struct nk_advice_case *about, const char *arch)
 {
     char cc[NK_NAME_TEXT], name[NK_NAME_TEXT];
+    struct nk_buf install = {0};
+    nk_repair_pip(&install, about, "install");
     const struct {
         const char *mark, *value;
-    } marks[] = {{"{sm}", nk_name_sm(name, sm) + 3}, {"{cc}", nk_name_cc(cc, sm)}, {"{arch}", arch}};
+    } marks[] = {{"{sm}", nk_name_sm(name, about->target.sm) + 3},
+                 {"{cc}", nk_name_cc(cc, about->target.sm)},
+                 {"{arch}", arch},
+                 {"{python}", *about->python ? about->python : "python"},
+                 {"{install}", install.data ? install.data : ""}};
+    const size_t count = sizeof marks / sizeof *marks;
     while (*command) {
         size_t i = 0;
-        while (i < 3 && strncmp(command, marks[i].mark, strlen(marks[i].mark))) i++;
-        nk_buf_add(out, i < 3 ? marks[i].value : command, i < 3 ? strlen(marks[i].value) : 1);
-        command += i < 3 ? strlen(marks[i].mark) : 1;
+        while (i < count && strncmp(command, marks[i].mark, strlen(marks[i].mark))) i++;
+        nk_buf_add(out, i < count ? marks[i].value : command, i < count ? strlen(marks[i].value) : 1);
+        command += i < count ? strlen(marks[i].mark) : 1;
     }
+    nk_buf_free(&install);
 }
 
 // Of a package's own list the highest architecture whose code runs there, or "".
@@ -96,7 +105,7 @@ static void with_knob(const struct nk_advice_case *about, struct nk_advice *out,
         nk_repair_say(out, repair, NK_TEXT_FROM_WHEEL, NULL);
         return;
     }
-    fill(&repair->command, cell(row, NK_REBUILD_COMMAND), about->target.sm, *list ? arch : "");
+    fill(&repair->command, cell(row, NK_REBUILD_COMMAND), about, *list ? arch : "");
     if (pip) with_pip(&repair->command, about);
 }
 

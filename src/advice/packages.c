@@ -156,7 +156,9 @@ bool nk_advise_package(const struct nk_advice_case *about, struct nk_advice *out
     if (!family) return false;
     if (another_part(about, out) || another_release(about, out, family)) return true;
     if (!is_choice(family) && *cell(family, NK_PACK_VERSION))
-        nk_repair_add(out, NK_TEXT_SAFE_NOTHING, cell(family, NK_PACK_SOURCE), NK_TEXT_PACKAGE_NONE, about->package,
-                      nk_name_sm(sm, about->target.sm), NULL, NULL);
+        nk_repair_upstream(out,
+                           nk_repair_add(out, NK_TEXT_SAFE_NOTHING, cell(family, NK_PACK_SOURCE), NK_TEXT_PACKAGE_NONE,
+                                         about->package, nk_name_sm(sm, about->target.sm), NULL, NULL),
+                           about);
     return false;
 }

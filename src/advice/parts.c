@@ -18,6 +18,14 @@ struct nk_repair *nk_repair_add(struct nk_advice *out, enum nk_text safe, const 
     return repair;
 }
 
+void nk_repair_upstream(struct nk_advice *out, struct nk_repair *repair, const struct nk_advice_case *about)
+{
+    bool ran = about->result || about->verdict.runs == NK_RUNS_HOLLOW;
+    if (!repair || !ran || repair->command.size) return;
+    nk_repair_say(out, repair, NK_TEXT_UPSTREAM, NULL);
+    nk_buf_text(&repair->command, "nokernel report --last --markdown");
+}
+
 void nk_repair_risks(struct nk_repair *repair, enum nk_text risk)
 {
     repair->safe_because = risk;

@@ -10,7 +10,7 @@ import pytest
 
 import claims
 import scanning
-from cases import CASES, STORED, App, Calls, Linked, Memory, Says, Scanned, Steps
+from cases import CASES, NOT_STAGED, STORED, App, Calls, Linked, Memory, Says, Scanned, Steps
 from conftest import SIM, command
 from fixtures import images, programs, toolkit
 
@@ -161,3 +161,10 @@ def test_a_public_report_gets_the_right_answer(run, store, tmp_path, case):
     blamed(case, out.report)
     advised(case, out.report)
     is_said(case, out.text)
+
+
+def test_what_is_not_staged_of_a_report_is_listed_with_its_reason():
+    sources = {case.source for case in CASES}
+    for source, reason in NOT_STAGED.items():
+        assert len(reason) > 20 and (source in sources or "as " in reason), source
+    assert len(sources) == len(CASES)

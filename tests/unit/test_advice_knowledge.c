@@ -5,10 +5,10 @@
 #include "verdict/arch.h"
 
 static const struct {
-    const char *name, *columns;
+    const char *name, *columns, *keys;
     const struct nk_knowledge *table;
 } tables[] = {
-#define TABLE(table, NAME, columns, keys) {#table, columns, &nk_known_##table},
+#define TABLE(table, NAME, columns, keys) {#table, columns, keys, &nk_known_##table},
     NK_KNOWLEDGE_LIST(TABLE)
 #undef TABLE
 };
@@ -131,6 +131,107 @@ static void every_error_that_means_a_missing_image_is_explained(void **state)
     }
 }
 
+// Is the column one of those that tell rows apart?
+static bool is_key(size_t t, int column)
+{
+    char keys[128];
+    snprintf(keys, sizeof keys, " %s ", tables[t].keys);
+    char name[64];
+    snprintf(name, sizeof name, " %s ", nk_known(tables[t].table, 0, column));
+    return strstr(keys, name);
+}
+
+static void no_two_rows_speak_of_the_same_thing(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < COUNT(tables); t++)
+        for (int a = 1; a < tables[t].table->rows; a++)
+            for (int b = 1; b < a; b++) {
+                bool same = true;
+                for (int c = 0; c < tables[t].table->columns && same; c++)
+                    same = !is_key(t, c) || !strcmp(nk_known(tables[t].table, a, c), nk_known(tables[t].table, b, c));
+                if (same) fail_msg("%s, rows %d and %d: %s", tables[t].name, b, a, nk_known(tables[t].table, a, 0));
+            }
+}
+
+static void what_was_measured_says_when(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < COUNT(tables); t++)
+        for (int row = 1; row < tables[t].table->rows; row++) {
+            const char *source = nk_known(tables[t].table, row, tables[t].table->columns - 1);
+            const char *year = strstr(source, "measured on") ? strstr(source, ", 20") : "";
+            if (!year || (*year && (strspn(year + 2, "0123456789-") < 7)))
+                fail_msg("%s, row %d: %s", tables[t].name, row, source);
+        }
+}
+
+// What a toolkit's own row says of the oldest and newest architecture, against the rows of the architectures.
+static void toolkits_and_architectures_agree_about_each_other(void **state)
+{
+    (void)state;
+    for (int c = 1; c < nk_known_cuda_versions.rows; c++) {
+        const char *cuda = nk_known(&nk_known_cuda_versions, c, NK_CUDA_CUDA);
+        int min = atoi(nk_known(&nk_known_cuda_versions, c, NK_CUDA_MIN));
+        int max = atoi(nk_known(&nk_known_cuda_versions, c, NK_CUDA_MAX));
+        for (int row = 1; min && row < nk_known_sm_toolkit.rows; row++) {
+            int sm = atoi(nk_known(&nk_known_sm_toolkit, row, NK_SM_SM));
+            const char *first = nk_known(&nk_known_sm_toolkit, row, NK_SM_FIRST),
+                       *last = nk_known(&nk_known_sm_toolkit, row, NK_SM_LAST);
+            bool makes =
+                (!*first || nk_version_compare(cuda, first) >= 0) && (!*last || nk_version_compare(cuda, last) <= 0);
+            if (makes && (sm < min || sm > max)) fail_msg("CUDA %s: %d to %d, but it makes sm_%d", cuda, min, max, sm);
+            if (!makes && (sm == min || sm == max)) fail_msg("CUDA %s does not make sm_%d", cuda, sm);
+        }
+    }
+}
+
+static void indexes_hold_the_builds_that_bear_their_names(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_torch_wheels.rows; row++) {
+        const char *index = nk_known(&nk_known_torch_wheels, row, NK_WHEEL_INDEX);
+        const char *variant = nk_known(&nk_known_torch_wheels, row, NK_WHEEL_VARIANT);
+        if (*index && strcmp(index, variant)) fail_msg("row %d: %s in the index %s", row, variant, index);
+        if (!*index && !*nk_known(&nk_known_torch_wheels, row, NK_WHEEL_PYPI))
+            fail_msg("row %d is nowhere to be had", row);
+    }
+    for (int row = 1; row < nk_known_torch_domain.rows; row++)
+        assert_int_not_equal(nk_known_row(&nk_known_torch_wheels, NK_WHEEL_VARIANT,
+                                          nk_known(&nk_known_torch_domain, row, NK_DOMAIN_VARIANT)),
+                             0);
+}
+
+static void every_release_was_built_by_a_toolkit_that_is_known(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_packages.rows; row++) {
+        char cuda[NK_NAME_TEXT];
+        const char *text = nk_known(&nk_known_packages, row, NK_PACK_CUDA);
+        nk_name_cuda(cuda, nk_version_cuda(text));
+        if (!nk_version_cuda(text) || strcmp(cuda, text)) fail_msg("row %d: CUDA \"%s\"", row, text);
+    }
+}
+
+static void every_message_says_all_or_points_to_a_result(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_messages.rows; row++) {
+        bool code = *nk_known(&nk_known_messages, row, NK_MESSAGE_CODE);
+        for (int c = NK_MESSAGE_TITLE; c <= NK_MESSAGE_DO; c++)
+            if (code == (*nk_known(&nk_known_messages, row, c) != 0)) fail_msg("row %d, column %d", row, c);
+    }
+}
+
+static void every_name_of_another_installer_leads_to_a_package_that_is_known(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_names.rows; row++) {
+        const char *pip = nk_known(&nk_known_names, row, NK_NAMES_PIP);
+        if (strcmp(pip, "torch") && !nk_known_row(&nk_known_packages, NK_PACK_NAME, pip)) fail_msg("%s", pip);
+    }
+}
+
 static void versions_are_ordered_as_pip_orders_them(void **state)
 {
     (void)state;
@@ -168,6 +269,13 @@ int main(void)
         T(toolkits_and_drivers_agree_with_the_rules_about_ptx),
         T(every_gpu_has_an_architecture_that_the_rules_know),
         T(every_error_that_means_a_missing_image_is_explained),
+        T(no_two_rows_speak_of_the_same_thing),
+        T(what_was_measured_says_when),
+        T(toolkits_and_architectures_agree_about_each_other),
+        T(indexes_hold_the_builds_that_bear_their_names),
+        T(every_release_was_built_by_a_toolkit_that_is_known),
+        T(every_message_says_all_or_points_to_a_result),
+        T(every_name_of_another_installer_leads_to_a_package_that_is_known),
         T(versions_are_ordered_as_pip_orders_them),
         T(cuda_versions_are_read_from_names_of_indexes_and_from_numbers),
     };
