@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 // ---- the failing container
@@ -96,7 +97,20 @@ struct library_scan {
     struct pattern *patterns;
     uint32_t n;
     struct nk_unpacked memory;
+    struct nk_bytes file;
+    size_t behind; // pages of the file before it were given back
 };
+
+// The headers of PyTorch's containers lie on pages all over a gigabyte: what was read is given back as the look goes
+// on, or the host would seem to need 100 MB more for a moment.
+static void give_back(struct library_scan *scan, const uint8_t *at)
+{
+    enum { STEP = 4 << 20, PAGE = 65536 }; // a multiple of every page size
+    size_t offset = (size_t)(at - scan->file.data) / PAGE * PAGE;
+    if (offset < scan->behind + STEP || offset > scan->file.size) return;
+    madvise((void *)(uintptr_t)(scan->file.data + scan->behind), offset - scan->behind, MADV_DONTNEED);
+    scan->behind = offset;
+}
 
 static int count_kernel(const struct nk_kernel_view *kernel, void *user)
 {
@@ -139,6 +153,7 @@ static int add_found(const struct nk_found *found, void *user)
         struct nk_image *image = &next->images[next->n++];
         *image = entry.image;
         count_small(scan, &entry, image);
+        give_back(scan, entry.payload.data);
     }
     for (uint32_t i = 0; i < scan->n; i++)
         if (same_images(&scan->patterns[i], next)) {
@@ -194,6 +209,7 @@ static void scan_library(const char *path)
     struct nk_file file;
     struct library_scan scan = {.patterns = nk_got(calloc(MAX_PATTERNS, sizeof *scan.patterns))};
     if (scan.patterns && !nk_file_open(&file, path, NULL)) {
+        scan.file = file.bytes;
         nk_find_images(file.bytes, NK_FIND_SECTIONS_ONLY, add_found, &scan, NULL);
         if (scan.n) add_patterns(path, &scan);
         nk_file_close(&file);
