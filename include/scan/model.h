@@ -82,6 +82,8 @@ struct nk_scan {
     uint64_t others;      // files without GPU code
     uint64_t links;       // files that had been read under another name
     struct nk_table seen; // by device and inode
+    char *unowned;        // the folder in which the last files without a package lay
+    unsigned unowned_in_row;
     bool failed;
 };
 

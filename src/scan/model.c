@@ -209,5 +209,6 @@ void nk_scan_free(struct nk_scan *scan)
     free(scan->items);
     free(scan->problems);
     nk_table_free(&scan->seen);
+    free(scan->unowned);
     *scan = (struct nk_scan){0};
 }

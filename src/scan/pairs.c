@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "scan/pairs.h"
 #include "image/kernels.h"
+#include "scan/hash.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -28,15 +29,25 @@ char *nk_scan_plain_path(const char *path)
     return out;
 }
 
-static bool same_library(const struct nk_scan_item *a, const struct nk_scan_library *x, const struct nk_scan_item *b,
-                         const struct nk_scan_library *y)
+// A library of the old scan. Those of the same package and plain path are a chain: a package may hold two versions.
+struct old {
+    const struct nk_scan_item *item;
+    const struct nk_scan_library *library;
+    char *plain;
+    size_t next; // number + 1 of the next in the chain; 0 at its end
+    bool taken;
+};
+
+struct olds {
+    struct old *list;
+    size_t count;
+    struct nk_table by_path; // number + 1 of the first in the chain
+};
+
+static uint64_t key_of(const struct nk_scan_item *item, const char *plain)
 {
-    if (strcmp(a->package.name, b->package.name)) return false;
-    char *p = nk_scan_plain_path(x->path), *q = nk_scan_plain_path(y->path);
-    bool same = p && q && !strcmp(p, q);
-    free(p);
-    free(q);
-    return same;
+    uint64_t package = nk_scan_hash(item->package.name, strlen(item->package.name));
+    return nk_hash_u64(package ^ nk_hash_u64(nk_scan_hash(plain, strlen(plain))));
 }
 
 static size_t libraries(const struct nk_scan *scan)
@@ -46,57 +57,90 @@ static size_t libraries(const struct nk_scan *scan)
     return count;
 }
 
-// Finds the library of the old scan that nobody has yet.
-static bool find_old(const struct nk_scan *old, struct nk_scan_pair *pair, const bool *taken, size_t *number)
+static void olds_free(struct olds *olds)
 {
-    *number = 0;
-    for (size_t i = 0; i < old->count; i++)
-        for (size_t k = 0; k < old->items[i]->count; k++, ++*number) {
-            const struct nk_scan_item *item = old->items[i];
-            if (taken[*number] || !same_library(item, item->libraries[k], pair->new_item, pair->new_library)) continue;
-            pair->old_item = item;
-            pair->old_library = item->libraries[k];
-            return true;
-        }
-    return false;
+    for (size_t i = 0; olds->list && i < olds->count; i++) free(olds->list[i].plain);
+    free(olds->list);
+    nk_table_free(&olds->by_path);
 }
 
-static size_t add_gone(const struct nk_scan *old, const bool *taken, struct nk_scan_pair *pairs, size_t count)
+// 0, or -1 when memory is short. Last to first, so that each chain is in the order of the scan.
+static int olds_make(struct olds *olds, const struct nk_scan *scan)
 {
-    size_t number = 0;
-    for (size_t i = 0; i < old->count; i++)
-        for (size_t k = 0; k < old->items[i]->count; k++)
-            if (!taken[number++])
-                pairs[count++] =
-                    (struct nk_scan_pair){.old_item = old->items[i], .old_library = old->items[i]->libraries[k]};
-    return count;
+    size_t number = olds->count = libraries(scan);
+    olds->list = calloc(olds->count + 1, sizeof *olds->list);
+    for (size_t i = scan->count; olds->list && i-- > 0;)
+        for (size_t k = scan->items[i]->count; k-- > 0;) {
+            struct old *old = &olds->list[--number];
+            *old = (struct old){.item = scan->items[i], .library = scan->items[i]->libraries[k]};
+            if (!(old->plain = nk_scan_plain_path(old->library->path))) return -1;
+            uint64_t key = key_of(old->item, old->plain);
+            old->next = (size_t)(uintptr_t)nk_table_get(&olds->by_path, key);
+            if (nk_table_put(&olds->by_path, key, (void *)(uintptr_t)(number + 1))) return -1;
+        }
+    return olds->list ? 0 : -1;
+}
+
+// One path is the end of the other: a package was looked at from above, or from inside.
+static bool same_end(const char *a, const char *b)
+{
+    size_t m = strlen(a), n = strlen(b);
+    if (m < n) return same_end(b, a);
+    return m > n && a[m - n - 1] == '/' && !strcmp(a + m - n, b);
+}
+
+static struct old *find_old(const struct olds *olds, const struct nk_scan_pair *pair, bool by_end)
+{
+    struct old *found = NULL;
+    const char *package = pair->new_item->package.name;
+    char *plain = nk_scan_plain_path(pair->new_library->path);
+    size_t number =
+        plain && !by_end ? (size_t)(uintptr_t)nk_table_get(&olds->by_path, key_of(pair->new_item, plain)) : 0;
+    for (; number && olds->list[number - 1].taken; number = olds->list[number - 1].next) continue;
+    if (number) found = &olds->list[number - 1];
+    for (size_t i = 0; plain && by_end && *package && !found && i < olds->count; i++) {
+        struct old *old = &olds->list[i];
+        if (!old->taken && !strcmp(old->item->package.name, package) && same_end(old->plain, plain)) found = old;
+    }
+    free(plain);
+    return found;
+}
+
+static void match(const struct olds *olds, struct nk_scan_pair *pairs, size_t count)
+{
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < count; i++) {
+            struct nk_scan_pair *pair = &pairs[i];
+            struct old *old = pair->old_library ? NULL : find_old(olds, pair, round == 1);
+            // Two files that were named are compared, whatever they are called.
+            if (!old && !pair->old_library && round == 1 && count == 1 && olds->count == 1) old = olds->list;
+            if (!old) continue;
+            old->taken = true;
+            pair->old_item = old->item;
+            pair->old_library = old->library;
+        }
 }
 
 struct nk_scan_pair *nk_scan_pairs(const struct nk_scan *old, const struct nk_scan *new_one, size_t *count)
 {
-    size_t olds = libraries(old), news = libraries(new_one), number;
-    bool *taken = calloc(olds + 1, sizeof *taken), single = olds == 1 && news == 1;
-    struct nk_scan_pair *pairs = calloc(olds + news + 1, sizeof *pairs);
+    struct olds olds = {0};
+    struct nk_scan_pair *pairs = calloc(libraries(old) + libraries(new_one) + 1, sizeof *pairs);
     *count = 0;
-    for (size_t i = 0; taken && pairs && i < new_one->count; i++)
-        for (size_t k = 0; k < new_one->items[i]->count; k++) {
-            struct nk_scan_pair *pair = &pairs[(*count)++];
-            pair->new_item = new_one->items[i];
-            pair->new_library = new_one->items[i]->libraries[k];
-            if (find_old(old, pair, taken, &number)) taken[number] = true;
-            if (single && !pair->old_item) {
-                for (size_t o = 0; o < old->count; o++)
-                    if (old->items[o]->count) pair->old_item = old->items[o];
-                pair->old_library = pair->old_item->libraries[0];
-                taken[0] = true;
-            }
-        }
-    if (taken && pairs) *count = add_gone(old, taken, pairs, *count);
-    if (!taken) {
+    if (pairs && !olds_make(&olds, old)) {
+        for (size_t i = 0; i < new_one->count; i++)
+            for (size_t k = 0; k < new_one->items[i]->count; k++)
+                pairs[(*count)++] = (struct nk_scan_pair){.new_item = new_one->items[i],
+                                                          .new_library = new_one->items[i]->libraries[k]};
+        match(&olds, pairs, *count);
+        for (size_t i = 0; i < olds.count; i++)
+            if (!olds.list[i].taken)
+                pairs[(*count)++] =
+                    (struct nk_scan_pair){.old_item = olds.list[i].item, .old_library = olds.list[i].library};
+    } else {
         free(pairs);
         pairs = NULL;
     }
-    free(taken);
+    olds_free(&olds);
     return pairs;
 }
 

@@ -17,7 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEEPEST = 64 }; // folders below the one that was asked for
+enum {
+    DEEPEST = 64, // folders below the one that was asked for
+    ENOUGH = 64,
+};
 
 // ---- once
 
@@ -53,8 +56,28 @@ static int type_of(const char *path, struct nk_err *err)
     return (int)nk_scan_type(nk_bytes(first, (size_t)got));
 }
 
-static void find_package(const char *path, struct nk_package *package)
+// Thousands of files in a folder of which nobody says whose they are: each look-up lists that folder. After ENOUGH in a
+// row without an owner the rest is taken to have none.
+static bool unowned(const struct nk_scan *scan, const char *path, size_t folder)
 {
+    return scan->unowned_in_row >= ENOUGH && scan->unowned && strlen(scan->unowned) == folder &&
+           !memcmp(scan->unowned, path, folder);
+}
+
+static void note_unowned(struct nk_scan *scan, const char *path, size_t folder, bool owned)
+{
+    bool same = scan->unowned && strlen(scan->unowned) == folder && !memcmp(scan->unowned, path, folder);
+    scan->unowned_in_row = owned ? 0 : same ? scan->unowned_in_row + 1 : 1;
+    if (same) return;
+    free(scan->unowned);
+    scan->unowned = strndup(path, folder);
+}
+
+static void find_package(struct nk_scan *scan, const char *path, struct nk_package *package)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) : 0;
+    if (unowned(scan, path, folder)) return;
     char *real = realpath(path, NULL);
     // The name by which it was found says more than the one behind links: both are asked for.
     if (path[0] == '/')
@@ -62,6 +85,7 @@ static void find_package(const char *path, struct nk_package *package)
     else if (real)
         nk_package_find(real, package, NULL);
     free(real);
+    note_unowned(scan, path, folder, *package->name);
 }
 
 void nk_scan_file_code(struct nk_scan *scan, const struct nk_scan_place *place, const char *path, const char *named,
@@ -90,7 +114,7 @@ void nk_scan_file_code(struct nk_scan *scan, const struct nk_scan_place *place, 
         scan->others++;
         return;
     }
-    find_package(named, &library->package);
+    find_package(scan, named, &library->package);
     nk_scan_item_add(scan, nk_scan_item_get(scan, place->item, &library->package), library);
 }
 

@@ -31,7 +31,7 @@ for row in compare.rows("libraries.tsv"):
 # package, field, why what is said differs from the census.
 EXPLAINED = [
     ("jax_cuda12_plugin", r"coverage 110", "sm_101 was renamed sm_110: its images run there; the census compared numbers"),
-    ("onnxruntime_gpu", r"outside_sass|pairs|coverage .*",
+    ("onnxruntime_gpu", r"outside_sass|pairs|names|coverage .*",
      "the census counted containers only; 164 attention cubins lie bare in the data, and are counted here"),
     ("tensorflow", r"outside_ptx|coverage 1\d\d",
      "1149 PTX entries say 90 in their header and sm_90a in their text, which only sm_90 runs; the census took the header"),
