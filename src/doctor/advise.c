@@ -47,4 +47,6 @@ void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding
     about.images = library->images + box->first;
     about.image_count = box->count;
     nk_advise(&about, doctor->language, &finding->advice);
+    if (!finding->advice.count && !finding->remedy.size)
+        nk_text_add(&finding->remedy, doctor->language, NK_TEXT_OTHER_GPU, NULL, NULL, NULL, NULL);
 }
