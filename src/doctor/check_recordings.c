@@ -39,6 +39,9 @@ static struct nk_doctor_finding *refusal(struct nk_doctor *doctor, const struct 
     f->gpu = gpu;
     for (size_t i = 0; i < 2 && !gap; i++) gap = nk_doctor_found(doctor, gaps[i], l->package, gpu);
     if (gap) {
+        nk_buf_free(&f->remedy);
+        f->remedy = gap->remedy;
+        gap->remedy = (struct nk_buf){0};
         f->evidence = gap->evidence;
         f->advice = gap->advice;
         gap->evidence = (struct nk_buf){0};

@@ -84,7 +84,6 @@ static void child_main(int out, bool all)
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
     }
-    setenv("NOKERNEL", "off", 1); // where the library is preloaded into everything
     if (all) unsetenv("CUDA_VISIBLE_DEVICES");
     ask(&answer);
     const char *at = (const char *)&answer;

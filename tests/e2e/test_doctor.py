@@ -1,14 +1,16 @@
 """`nokernel doctor` on staged environments: each finding is shown where it belongs, and stays silent where it does not."""
 
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import scanning
-from conftest import COMMAND, SIM, command
+from conftest import COMMAND, ROOT, SIM, command
 from doctoring import Environment, area, codes, doctor, finding, run as run_doctor
-from fixtures import images
+from fixtures import fatbin, images
 
 pytestmark = pytest.mark.sanitized
 NAME = "_Z3k_aPf"
@@ -112,11 +114,29 @@ def test_d604_code_that_runs_from_ptx_is_a_note(env, library):
     assert "D604" not in codes(examine(env, gpu="sm_80@580"))
 
 
+def test_the_text_of_ptx_counts_where_its_header_says_something_else(env, store):
+    """The header says compute_90, which sm_120 could compile; the text says sm_90a."""
+    text = images.ptx_text("ptx90a", [NAME])
+    box = [{"kind": "ptx", "target": "90", "isa": "8.0", "text": text}]
+    path = store.make(f"doctor lie {text}", "lie.fatbin", lambda path: path.write_bytes(fatbin.fatbin([box])))
+    env.install("fast", "1.0", {"fast/_C.so": scanning.shared(store, nv_fatbin=[path])})
+    assert finding(examine(env, gpu="sm_120@580"), "D602", "fast") and "D602" not in codes(examine(env, gpu="sm_90@580"))
+
+
 def test_d602_ptx_that_is_newer_than_the_driver_asks_for_a_driver(env, library):
     env.install("fast", "1.0", {"fast/_C.so": library("ptx75:8.7")})
     found = finding(examine(env, gpu="sm_120@12.4"), "D602")
     assert any("driver" in repair["text"] for repair in found["repairs"])
     assert "D602" not in codes(examine(env, gpu="sm_120@13.0"))
+
+
+def test_d605_code_of_an_unknown_kind_is_neither_good_nor_missing(env, store):
+    box = [{"kind": 99, "target": "80", "hex": "00" * 16}]
+    path = store.make("doctor unknown kind", "unknown.fatbin", lambda path: path.write_bytes(fatbin.fatbin([box])))
+    env.install("fast", "1.0", {"fast/_C.so": scanning.shared(store, nv_fatbin=[path])})
+    out = examine(env)
+    assert finding(out, "D605", "fast")["severity"] == "note" and "D602" not in codes(out)
+    assert area(out, "coverage")["found"].endswith("0 of 1 library covered")
 
 
 def test_a_container_that_lacks_the_gpu_counts_beside_one_that_has_it(env, store):
@@ -193,6 +213,11 @@ def test_d408_a_torchvision_of_another_cuda(torch):
     torch.install("torchvision", "0.19.1+cu118", requires=["torch (==2.4.1)"])
     found = finding(examine(torch), "D408", "torchvision")
     assert '"torchvision==0.19.1+cu121"' in found["repairs"][0]["command"] and found["severity"] == "warning"
+
+
+def test_d408_another_cuda_of_the_same_major_version_is_a_note(torch):
+    torch.install("torchvision", "0.19.1+cu124", requires=["torch (==2.4.1)"])
+    assert finding(examine(torch), "D408", "torchvision")["severity"] == "note"
 
 
 def test_d408_a_torchvision_for_the_cpu_beside_a_torch_for_cuda(torch):
@@ -410,6 +435,13 @@ def test_chinese_has_the_same_codes_and_commands(torch):
     assert codes(english) == codes(chinese) and english["findings"][0]["text"] != chinese["findings"][0]["text"]
     pairs = zip(english["findings"][0]["repairs"], chinese["findings"][0]["repairs"])
     assert all(a["command"] == b["command"] for a, b in pairs)
+
+
+def test_each_finding_has_a_test_that_shows_it():
+    texts = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*doctor*.py"))
+    catalogue = re.findall(r'^NK_FINDING\((D\d+), \w+, "(\w+)"', (ROOT / "include/advice/findings.def").read_text(), re.M)
+    assert len(catalogue) > 50
+    assert [code for code, about in catalogue if about != "probe" and f'"{code}"' not in texts] == []
 
 
 def test_explain_lists_the_findings_and_tells_of_each():

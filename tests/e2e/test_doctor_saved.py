@@ -76,6 +76,11 @@ def test_a_changed_package_comes_back_from_its_index(env, saved):
     ]
 
 
+def test_a_library_that_changed_with_its_package_is_not_told_twice(env, saved, library):
+    replaced(env, "torch", "2.7.0+cu128", {"torch/lib/libtorch_cuda.so": library("80", "90", "120")})
+    assert list(changes(compare(env, saved))) == [("package", "torch")]
+
+
 def test_packages_of_two_indexes_are_two_commands(env, saved):
     replaced(env, "torch", "2.7.0+cu128")
     replaced(env, "torchvision", "0.22.0+cu128")
