@@ -181,10 +181,13 @@ def test_nothing_is_waited_for(run, program, tmp_path):
 
 # ---- streams, contexts and processes that end
 @pytest.mark.parametrize("how", ["destroy", "reset", "context", "release", "pool"])
-def test_what_ends_takes_its_markers_along(run, program, how):
+def test_what_ends_takes_its_markers_along(run, program, tmp_path, how):
     """New streams and contexts come where the old ones were, with the same handles: nothing is written to memory that is gone."""
-    out = run(program("trail_ends", "12.4", GOOD, GOOD), how, env=TRAIL)
+    log = tmp_path / "log"
+    out = run(program("trail_ends", "12.4", GOOD, GOOD), how, env={**TRAIL, "SIM_LOG": log})
     claims.nothing_failed(out)
+    marks = re.findall(r" cuStreamWriteValue32\w*\(.*\) = (\d+)", log.read_text())
+    assert len(marks) > 5 and set(marks) == {"0"}
 
 
 def test_a_destroyed_stream_can_still_be_the_suspects(run, program):
