@@ -212,6 +212,37 @@ static void row_gpu(struct nk_buf *out, const struct nk_scan_library *library, c
     if (show->names) names_for(out, library, &gpu->target);
 }
 
+// Many GPUs, such as --gpu all: those of which the same is to be said stand together, and the sentence once below them.
+static void rows_together(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_scan_gpus *gpus)
+{
+    struct nk_buf said[NK_SCAN_GPUS] = {{0}};
+    bool told[NK_SCAN_GPUS] = {false};
+    for (size_t i = 0; i < gpus->count; i++) {
+        struct nk_scan_counts counts;
+        enum nk_scan_word word = nk_scan_judge(library, &gpus->gpu[i].target, &counts);
+        nk_buf_format(&said[i], "%s: ", nk_scan_word(word));
+        nk_scan_detail(&said[i], word, &counts);
+        out->failed |= said[i].failed;
+    }
+    for (size_t i = 0; i < gpus->count && !out->failed; i++) {
+        size_t column = COLUMNS;
+        if (told[i]) continue;
+        for (size_t k = i; k < gpus->count; k++) {
+            if (told[k] || strcmp(said[i].data, said[k].data)) continue;
+            told[k] = true;
+            bool breaks = column + strlen(gpus->gpu[k].text) + 1 > COLUMNS;
+            if (breaks) nk_buf_format(out, "%s%*s", k == i ? "" : "\n", INDENT, "");
+            nk_buf_format(out, "%s%s", breaks ? "" : " ", gpus->gpu[k].text);
+            column = (breaks ? INDENT : column + 1) + strlen(gpus->gpu[k].text);
+        }
+        struct nk_buf body = {0};
+        nk_buf_add(&body, said[i].data, said[i].size);
+        nk_buf_text(out, "\n");
+        row(out, "", &body);
+    }
+    for (size_t i = 0; i < gpus->count; i++) nk_buf_free(&said[i]);
+}
+
 static void write_library(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_scan_show *show)
 {
     struct nk_scan_sum sum;
@@ -228,7 +259,9 @@ static void write_library(struct nk_buf *out, const struct nk_scan_library *libr
     rows_odd(out, &sum);
     if (library->kernels_read) row_kernels(out, &sum);
     row_hollow(out, &sum);
-    for (size_t i = 0; i < show->gpus->count; i++) row_gpu(out, library, &show->gpus->gpu[i], show);
+    bool together = show->gpus->count > FEW && !show->names;
+    if (together) rows_together(out, library, show->gpus);
+    for (size_t i = 0; !together && i < show->gpus->count; i++) row_gpu(out, library, &show->gpus->gpu[i], show);
     if (show->names && !show->gpus->count) names_by_shape(out, library);
     if (sum.failed) out->failed = true;
     nk_scan_sum_free(&sum);

@@ -126,6 +126,17 @@ def test_an_image_of_a_kind_that_is_not_known_makes_unknown_and_never_none(said,
 # ---- verdicts
 
 
+def test_gpus_of_which_the_same_is_to_be_said_stand_together(store):
+    library = shared(store, nv_fatbin=[images.container(store, ["75", "80", "ptx80"], K)])
+    lines = command("scan", "--gpu", "all", library).stdout.splitlines()
+    assert all(len(line) <= 80 for line in lines[1:]) and len(lines) < 30
+    shown = " ".join(" ".join(lines).split())
+    assert "sm_75 native: all 2 kernels sm_80 sm_86 sm_89 native" not in shown  # one sentence for all that are native
+    assert "sm_75 sm_80 sm_86 sm_89 native: all 2 kernels" in shown, shown
+    said = only(scan("--gpu", "all", library))["verdicts"]
+    assert all(f"{gpu} " in shown for gpu in said)
+
+
 def verdict(store, words, gpu, outside=()):
     return only(scan("--gpu", gpu, shared(store, nv_fatbin=[images.container(store, w, K) for w in words])))["verdicts"][gpu]
 
