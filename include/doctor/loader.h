@@ -29,5 +29,7 @@ struct nk_asker {
 };
 // `asker` may be NULL (dlopen by a program without RPATH). False when it is found nowhere.
 bool nk_loader_find(struct nk_doctor *doctor, const struct nk_asker *asker, const char *name, struct nk_loaded *out);
+// The command that takes the folder of that library out of LD_LIBRARY_PATH. Kept.
+const char *nk_loader_without(struct nk_doctor *doctor, const char *library);
 
 #endif

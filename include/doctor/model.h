@@ -189,6 +189,10 @@ const char *nk_doctor_shown(struct nk_doctor *doctor, const char *path);
 bool nk_doctor_first_of_kind(const struct nk_doctor *doctor, size_t gpu);
 // "sm_120"; where the machine has GPUs of several kinds "GPU 2 (sm_120)", "GPU 0, 1 (sm_80)". Kept.
 const char *nk_doctor_gpu_title(struct nk_doctor *doctor, size_t gpu);
+// The same as a word of a shell, for commands.
+const char *nk_doctor_shell(struct nk_doctor *doctor, const char *path);
+// Is it made of the characters of names and versions alone, so that it may go into a command as it is?
+bool nk_doctor_plain(const char *text);
 // A package that is imported under that name (case, "-", "_" and "." do not count), or NULL.
 struct nk_doctor_package *nk_doctor_package(const struct nk_doctor *doctor, const char *name);
 // The framework: torch, else the first other one; NULL.

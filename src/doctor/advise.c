@@ -10,10 +10,7 @@
 enum { MOST_NAMES = 64, EM_AARCH64 = 183 };
 
 // Names go into commands: what no package is called is not known.
-static const char *plain(const char *name)
-{
-    return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-")] ? "" : name;
-}
+static const char *plain(const char *name) { return nk_doctor_plain(name) ? name : ""; }
 
 void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding,
                      const struct nk_doctor_library *library)

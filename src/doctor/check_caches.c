@@ -38,7 +38,7 @@ static void judge(struct nk_doctor *doctor, const char *folder, struct nk_doctor
     for (size_t gpu = 0; gpu < doctor->gpu_count; gpu++) {
         if (strcmp(l->cover[gpu].word, "none") || !nk_doctor_first_of_kind(doctor, gpu)) continue;
         struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_CACHE_OTHER_GPU,
-                                                     nk_doctor_shown(doctor, folder), "1", doctor->gpus[gpu].text);
+                                                     nk_doctor_shell(doctor, folder), "1", doctor->gpus[gpu].text);
         f->gpu = (int)gpu;
         struct nk_buf has = {0};
         nk_coverage_has(l, &has);
@@ -60,7 +60,7 @@ static void extension(struct extensions *e, const char *folder, const char *path
     if (torch && made && torch->installed > made) {
         char title[300];
         snprintf(title, sizeof title, "%s %s", torch->name, torch->version);
-        nk_doctor_find(e->doctor, NK_FINDING_CACHE_OLD, nk_doctor_shown(e->doctor, folder), title, NULL);
+        nk_doctor_find(e->doctor, NK_FINDING_CACHE_OLD, nk_doctor_shell(e->doctor, folder), title, NULL);
     }
 }
 

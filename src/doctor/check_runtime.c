@@ -120,7 +120,10 @@ static void elsewhere(struct nk_doctor *doctor, const struct nk_doctor_library *
     nk_doctor_see(f, "%s, by %s; the environment has %s", nk_doctor_shown(doctor, found->path), found->how,
                   nk_doctor_shown(doctor, own));
     // The cache has no variable to take it out of: the package's own way of finding it is what is missing.
-    if (strcmp(found->how, "LD_LIBRARY_PATH")) {
+    if (!strcmp(found->how, "LD_LIBRARY_PATH")) {
+        nk_buf_clear(&f->command);
+        nk_buf_text(&f->command, nk_loader_without(doctor, found->path));
+    } else {
         f->severity = NK_SEVERITY_NOTE;
         nk_buf_clear(&f->remedy);
         nk_buf_clear(&f->command);

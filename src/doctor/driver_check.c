@@ -26,8 +26,7 @@ static void module_version(struct nk_doctor *doctor)
     const char *at = text.data ? strstr(text.data, "Kernel Module") : NULL;
     for (at = at ? at + 13 : NULL; at && *at && *at != '\n'; at++) {
         size_t size = strspn(at, "0123456789.");
-        bool alone = at[-1] == ' ' && (at[size] == ' ' || at[size] == '\n' || !at[size]);
-        if (size >= 5 && size < sizeof doctor->driver.module && alone && memchr(at, '.', size)) {
+        if (size >= 5 && size < sizeof doctor->driver.module && memchr(at, '.', size)) {
             memcpy(doctor->driver.module, at, size);
             break;
         }
@@ -64,26 +63,10 @@ static void look_around(struct nk_doctor *doctor)
 
 // ---- findings about the driver
 
-// LD_LIBRARY_PATH without the folder in which `library` lies.
-static const char *without_folder(struct nk_doctor *doctor, const char *library)
-{
-    struct nk_buf out = {0};
-    size_t folder = strrchr(library, '/') ? (size_t)(strrchr(library, '/') - library) : 0;
-    for (const char *at = nk_doctor_env("LD_LIBRARY_PATH"); *at;) {
-        size_t size = strcspn(at, ":"), plain = size;
-        while (plain > 1 && at[plain - 1] == '/') plain--;
-        bool same = plain == folder && !strncmp(at, library, folder);
-        if (!same && size) nk_buf_format(&out, "%s%.*s", out.size ? ":" : "", (int)size, at);
-        at += size;
-        at += *at == ':';
-    }
-    return nk_doctor_keep_buf(doctor, &out);
-}
-
 static void stub(struct nk_doctor *doctor, const char *path)
 {
     struct nk_doctor_finding *f =
-        nk_doctor_find(doctor, NK_FINDING_STUB, nk_doctor_shown(doctor, path), without_folder(doctor, path), NULL);
+        nk_doctor_find(doctor, NK_FINDING_STUB, nk_doctor_shown(doctor, path), nk_loader_without(doctor, path), NULL);
     nk_doctor_see(f, "libcuda.so.1 is found at %s first", nk_doctor_shown(doctor, path));
     if (doctor->driver.result == STUB_LIBRARY) nk_doctor_see(f, "cuInit returned 34 CUDA_ERROR_STUB_LIBRARY");
 }
@@ -107,6 +90,9 @@ static void absent(struct nk_doctor *doctor)
         nk_doctor_see(f, "devices /dev/nvidia*: %s; kernel module: %s", nodes ? "there" : "none",
                       *d->module ? d->module : "none");
     }
+    const char *parts = nk_doctor_env("NVIDIA_DRIVER_CAPABILITIES");
+    if (d->container && *parts && !strstr(parts, "compute") && !strstr(parts, "all"))
+        nk_doctor_see(f, "NVIDIA_DRIVER_CAPABILITIES=%s asks for no compute", parts);
     if (*d->why) nk_doctor_see(f, "the loader says: %s", d->why);
 }
 

@@ -156,6 +156,16 @@ static int cuda_of_module(struct nk_doctor *doctor, const struct nk_doctor_packa
     return cuda;
 }
 
+// They go into commands: a character that is in no name becomes '?'.
+static const char *cleaned(struct nk_doctor *doctor, const char *text)
+{
+    char copy[128];
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *c = copy; *c; c++)
+        if (!nk_doctor_plain((char[2]){*c, 0})) *c = '?';
+    return nk_doctor_keep_text(doctor, copy);
+}
+
 // Which CUDA torch was built with stands in its version.py.
 void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *p)
 {
@@ -164,13 +174,13 @@ void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *p)
     bool egg = nk_packages_ends(p->info, ".egg-info");
     p->metadata = text_of(doctor, p, egg ? "PKG-INFO" : "METADATA");
     if (!nk_packages_metadata(nk_bytes(p->metadata, strlen(p->metadata)), &found)) {
-        p->name = nk_doctor_keep_text(doctor, found.name);
-        if (*found.version) p->version = nk_doctor_keep_text(doctor, found.version);
+        p->name = cleaned(doctor, found.name);
+        if (*found.version) p->version = cleaned(doctor, found.version);
     }
     if (!egg && begins(p->name, "torch") && !strchr(p->version, '+') &&
         !nk_package_find_in(doctor->asked.root, path_of(doctor, p, "METADATA"), &found, NULL) &&
         nk_same_package(found.name, p->name))
-        p->version = nk_doctor_keep_text(doctor, found.version);
+        p->version = cleaned(doctor, found.version);
     p->cuda = nk_installed_cuda(p->name, p->version);
     if (!p->cuda && begins(p->name, "torch")) p->cuda = cuda_of_module(doctor, p);
     const char *installer = text_of(doctor, p, "INSTALLER");
@@ -199,6 +209,8 @@ static void add(struct nk_doctor *doctor, const struct nk_doctor_site *site, con
     p->version = nk_doctor_keep(doctor, version, egg ? strcspn(version, "-") : size > cut ? size - cut - 1 : 0);
     if (egg && strlen(p->version) > 9 && nk_packages_ends(p->version, ".egg-info"))
         p->version = nk_doctor_keep(doctor, p->version, strlen(p->version) - 9);
+    p->name = cleaned(doctor, p->name);
+    p->version = cleaned(doctor, p->version);
     if (nk_installed_known(p->name)) nk_installed_learn(doctor, p);
     list[doctor->package_count++] = p;
 }
@@ -212,7 +224,7 @@ static void interrupted(struct nk_doctor *doctor, const struct nk_doctor_site *s
         if (strncmp(name + 1, known[i] + 1, size) || (after && after != '-')) continue;
         struct nk_buf path = {0};
         nk_buf_format(&path, "%s/%s", site->path, name);
-        const char *shown = nk_doctor_shown(doctor, nk_doctor_keep_buf(doctor, &path));
+        const char *shown = nk_doctor_shell(doctor, nk_doctor_keep_buf(doctor, &path));
         nk_doctor_find(doctor, NK_FINDING_INTERRUPTED, shown, NULL, NULL);
         return;
     }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "doctor/files.h"
 #include "image/elf.h"
+#include "report/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -170,4 +171,22 @@ bool nk_loader_find(struct nk_doctor *doctor, const struct nk_asker *asker, cons
     if (in_cache(doctor, name, out)) return found_by(out, "cache");
     if (in_list(doctor, defaults, sizeof defaults - 1, NULL, name, out)) return found_by(out, "default");
     return false;
+}
+
+const char *nk_loader_without(struct nk_doctor *doctor, const char *library)
+{
+    struct nk_buf out = {0}, word = {0};
+    size_t folder = strrchr(library, '/') ? (size_t)(strrchr(library, '/') - library) : 0;
+    for (const char *at = nk_doctor_env("LD_LIBRARY_PATH"); *at;) {
+        size_t size = strcspn(at, ":"), plain = size;
+        while (plain > 1 && at[plain - 1] == '/') plain--;
+        bool same = plain == folder && !strncmp(at, library, folder);
+        if (!same && size) nk_buf_format(&out, "%s%.*s", out.size ? ":" : "", (int)size, at);
+        at += size;
+        at += *at == ':';
+    }
+    nk_buf_text(&word, out.size ? "export LD_LIBRARY_PATH=" : "unset LD_LIBRARY_PATH");
+    if (out.size) nk_words_shell(&word, out.data, true);
+    nk_buf_free(&out);
+    return nk_doctor_keep_buf(doctor, &word);
 }

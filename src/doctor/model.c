@@ -144,6 +144,18 @@ const char *nk_doctor_shown(struct nk_doctor *doctor, const char *path)
     return nk_doctor_keep_buf(doctor, &out);
 }
 
+const char *nk_doctor_shell(struct nk_doctor *doctor, const char *path)
+{
+    struct nk_buf out = {0};
+    nk_words_shell(&out, path, doctor->asked.full_paths);
+    return nk_doctor_keep_buf(doctor, &out);
+}
+
+bool nk_doctor_plain(const char *text)
+{
+    return !text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+!-")];
+}
+
 static bool same_kind(const struct nk_doctor_gpu *a, const struct nk_doctor_gpu *b)
 {
     return a->target.sm == b->target.sm && a->target.driver == b->target.driver;

@@ -229,7 +229,7 @@ static void add_pth(struct nk_doctor *doctor, const char *site, const char *name
     int lines = 0;
     for (const char *at = text.data; at && *at && lines++ < MOST_PTH;) {
         size_t size = strcspn(at, "\r\n");
-        if (size && *at != '#' && strncmp(at, "import ", 7) && strncmp(at, "import\t", 7)) {
+        if (size && *at != '#') {
             const char *line = nk_doctor_keep(doctor, at, size);
             add_site(doctor, *line == '/' ? line : joined(doctor, site, line), NK_SITE_PTH);
         }
@@ -360,7 +360,7 @@ void nk_python_check(struct nk_doctor *doctor)
     nk_buf_format(out, "%s %s", *p->full ? p->full : p->version, p->shown);
     if (*p->kind) nk_buf_format(out, " (%s)", p->kind);
     if (*p->base && !nk_doctor_exists(doctor->asked.root, p->base))
-        nk_doctor_find(doctor, NK_FINDING_BROKEN_VENV, nk_doctor_shown(doctor, p->prefix),
+        nk_doctor_find(doctor, NK_FINDING_BROKEN_VENV, nk_doctor_shell(doctor, p->prefix),
                        nk_doctor_shown(doctor, p->base), NULL);
     other_environment(doctor);
 }

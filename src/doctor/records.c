@@ -176,7 +176,7 @@ static void tell_leftovers(struct listing *l, const char *folder, const struct n
     snprintf(number, sizeof number, "%zu", count);
     struct nk_doctor_package *p = l->package;
     struct nk_doctor_finding *f =
-        nk_doctor_find(l->doctor, NK_FINDING_LEFTOVER, p->name, number, nk_doctor_shown(l->doctor, folder));
+        nk_doctor_find(l->doctor, NK_FINDING_LEFTOVER, p->name, number, nk_doctor_shell(l->doctor, folder));
     f->package = p;
     size_t shown = 0;
     for (char *rest = names->data, *line; rest && (line = strsep(&rest, "\n"));)

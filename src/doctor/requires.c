@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
 // ---- versions
 
 static bool same_start(const char *version, const char *start, size_t size)
@@ -181,7 +183,7 @@ static bool parse(const char *line, size_t size, const struct nk_marker_env *env
     struct marker m = {.at = marker, .env = env};
     if (marker && !either(&m)) return false;
     const char *at = text + strspn(text, " ");
-    size_t length = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+    size_t length = strspn(at, PLAIN);
     if (!length || length >= sizeof out->name) return false;
     memcpy(out->name, at, length);
     out->name[length] = 0;
@@ -197,7 +199,8 @@ static bool parse(const char *line, size_t size, const struct nk_marker_env *env
     for (; !url && *at && n < sizeof out->spec - 1; at++)
         if (!strchr("() \r", *at)) out->spec[n++] = *at;
     out->spec[n] = 0;
-    return true;
+    // Both go into commands.
+    return !out->spec[strspn(out->spec, PLAIN "<>=~!*+,")] && !out->extras[strspn(out->extras, PLAIN "[],")];
 }
 
 bool nk_requires_next(const char **rest, const struct nk_marker_env *env, struct nk_requirement *out)

@@ -5,6 +5,7 @@
 #include "advice/parts.h"
 #include "base/json_text.h"
 #include "doctor/state.h"
+#include "report/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -148,6 +149,7 @@ static void install_from(struct nk_doctor *doctor, struct nk_doctor_changes *c, 
         size_t version = strcspn(one->then, ",");
         const char *exact = nk_doctor_keep(doctor, one->then, version);
         if (strcmp(one->area, "package") || !version || strcmp(index_of(one->name, exact), index)) continue;
+        if (!nk_doctor_plain(one->name) || !nk_doctor_plain(exact)) continue;
         if (!command.size)
             nk_buf_format(&command, "%s -m pip install --force-reinstall --no-deps", doctor->python.shown);
         nk_buf_format(&command, " \"%s==%s\"", one->name, exact);
@@ -197,10 +199,12 @@ static void others_back(struct nk_doctor *doctor, struct nk_doctor_changes *c)
             if (!strcmp(one->area, kinds[k].area) && *one->then)
                 back(doctor, c, kinds[k].text, one->then, NULL, kinds[k].safety);
         if (strcmp(one->area, "setting")) continue;
-        if (*one->then)
-            nk_buf_format(&command, "export %s=\"%s\"", one->name, one->then);
-        else
+        if (*one->then) {
+            nk_buf_format(&command, "export %s=", one->name);
+            nk_words_shell(&command, one->then, true);
+        } else
             nk_buf_format(&command, "unset %s", one->name);
+        if (!nk_doctor_plain(one->name)) nk_buf_clear(&command);
         back(doctor, c, NK_TEXT_BACK_SETTING, one->name, &command, NK_TEXT_SAFE_ENVIRONMENT);
     }
 }

@@ -248,6 +248,18 @@ def test_a_torch_of_conda_is_known_without_a_record(env, library):
     assert area(out, "framework")["found"] == "torch 2.1.2 (CUDA 12.1)" and finding(out, "D602", "torch")
 
 
+def test_what_metadata_says_is_no_command(torch):
+    torch.install("xformers", "1.0", requires=["triton==1`id`", "flash-attn==2.6.3"])
+    torch.install("flash-attn", "2.6.3$(id)")
+    commands = [r["command"] for f in examine(torch)["findings"] for r in f["repairs"]]
+    assert commands and not any("`" in c or "$" in c for c in commands)
+
+
+def test_d402_a_version_that_says_cpu_is_not_believed_against_the_code(env, library):
+    env.install("torch", "2.4.1+cpu", {"torch/lib/libtorch_cuda.so": library("80", "90")})
+    assert "D402" not in codes(examine(env))
+
+
 def test_d401_no_framework_is_a_note(env):
     env.install("requests", "2.32.0")
     assert finding(examine(env), "D401")["severity"] == "note"

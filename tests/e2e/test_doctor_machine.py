@@ -91,6 +91,8 @@ def test_d102_no_driver_in_a_container(env):
     found = finding(out, "D102")
     assert "--gpus all" in found["repairs"][0]["command"] and found["repairs"][0]["safe"]
     env.file("/dev/nvidiactl")
+    some = doctor("--recordings", "none", python=env, env={"NVIDIA_DRIVER_CAPABILITIES": "utility"})
+    assert any("NVIDIA_DRIVER_CAPABILITIES=utility" in line for line in finding(some, "D102")["evidence"])
     assert "its devices, but no libcuda.so.1" in finding(doctor("--recordings", "none", python=env), "D102")["text"]
 
 
@@ -104,7 +106,7 @@ def test_d103_a_stub_that_lies_in_the_path_of_libraries(env, library):
     env.file("/usr/local/cuda/lib64/stubs/libcuda.so.1", library("80"))
     out = doctor("--recordings", "none", python=env, env={"LD_LIBRARY_PATH": "/opt/lib:/usr/local/cuda/lib64/stubs/:/opt/more"})
     found = finding(out, "D103")
-    assert found["primary"] and found["repairs"][0]["command"] == 'export LD_LIBRARY_PATH="/opt/lib:/opt/more"'
+    assert found["primary"] and found["repairs"][0]["command"] == "export LD_LIBRARY_PATH=/opt/lib:/opt/more"
     assert "D101" not in codes(out)
 
 

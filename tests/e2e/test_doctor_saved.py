@@ -1,5 +1,6 @@
 """`nokernel doctor --save` and `--compare`: what changed since an environment worked, and the way back."""
 
+import json
 import shutil
 
 import pytest
@@ -118,7 +119,7 @@ def test_settings_that_changed_are_put_back(env, tmp_path):
     run_doctor(*GPU, "--save", path, python=env, env={"CUDA_MODULE_LOADING": "LAZY"})
     out = compare(env, path, env={"CUDA_LAUNCH_BLOCKING": "1"})
     assert changes(out) == {("setting", "CUDA_MODULE_LOADING"): ("LAZY", ""), ("setting", "CUDA_LAUNCH_BLOCKING"): ("", "1")}
-    assert [b["command"] for b in out["back"]] == ['export CUDA_MODULE_LOADING="LAZY"', "unset CUDA_LAUNCH_BLOCKING"]
+    assert [b["command"] for b in out["back"]] == ["export CUDA_MODULE_LOADING=LAZY", "unset CUDA_LAUNCH_BLOCKING"]
     assert all(b["safe"] for b in out["back"])
 
 
@@ -130,6 +131,16 @@ def test_gpu_and_driver_that_changed_are_told(env, tmp_path):
     assert {area for area, _ in changes(out)} == {"GPU", "driver"}
     assert changes(out)["driver", ""] == ("580.65.06, CUDA 12.4", "580.65.06, CUDA 13.0")
     assert not any(b["command"] for b in out["back"])
+
+
+def test_what_a_file_says_is_no_command(env, saved):
+    """A saved file may come from somebody else."""
+    data = json.loads(saved.read_text())
+    data["packages"]["a; rm -rf ~"] = data["packages"]["b"] = {"version": "1`id`", "content": "", "installer": "pip"}
+    data["settings"] = {"X; id": "1", "CUDA_LAUNCH_BLOCKING": "$(id)"}
+    saved.write_text(json.dumps(data))
+    commands = [b["command"] for b in compare(env, saved)["back"]]
+    assert [c for c in commands if c] == ["export CUDA_LAUNCH_BLOCKING=\\$\\(id\\)"]
 
 
 def test_the_text_tells_the_same(env, saved):
