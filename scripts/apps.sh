@@ -9,11 +9,12 @@
 #   diffusers     on torch-cuda13, with transformers and the real cuBLAS                    0.5 GB
 #   cusparse and cudnn, on torch-cuda13: they hide the root cause of a failure              0.7 GB
 #   triton        on torch-cuda13: kernels that are compiled while the program runs         0.3 GB
-#   nccl          on torch-cuda13: asks at its start for kernels that exist for other GPUs    0.2 GB
-#   numba         kernels in Python, compiled by libNVVM, nvJitLink, or the driver             0.3 GB
-#   xgboost       trains trees, with a hidden, static runtime 12; without SciPy it does not start  0.2 GB
-APPS="ct2 cupy faiss onnx12 onnx13 bitsandbytes diffusers cusparse cudnn triton nccl numba xgboost"
-ON_TORCH="bitsandbytes diffusers cusparse cudnn triton nccl" # these stand on torch-cuda13
+#   nccl          on torch-cuda13: asks at its start for kernels of other GPUs              0.2 GB
+#   numba         kernels in Python, compiled by libNVVM, nvJitLink, or the driver          0.3 GB
+#   xgboost       trains trees, with a hidden, static runtime 12; needs SciPy               0.2 GB
+#   jax           JAX, with the CUDA libraries of torch-cuda13, cudnn and diffusers         0.3 GB
+APPS="ct2 cupy faiss onnx12 onnx13 bitsandbytes diffusers cusparse cudnn triton nccl numba xgboost jax"
+ON_TORCH="bitsandbytes diffusers cusparse cudnn triton nccl jax" # these stand on torch-cuda13, or use its libraries
 
 # What diffusers and transformers import, beside torch.
 PURE="huggingface_hub==2.4.0 packaging==26.4 PyYAML==6.0.4 regex==2026.11.19 safetensors==0.8.0 tokenizers==0.23.3
@@ -27,6 +28,8 @@ PURE="huggingface_hub==2.4.0 packaging==26.4 PyYAML==6.0.4 regex==2026.11.19 saf
 NUMBA="llvmlite==0.50.0 numba-cuda==0.30.4 cuda-bindings==13.0.3 cuda-core==1.2.2 cuda-pathfinder==1.9.1 packaging==26.4
        nvidia-nvvm==13.0.88 nvidia-cuda-nvrtc==13.0.88 nvidia-nvjitlink==13.0.88 nvidia-cuda-runtime==13.0.96
        nvidia-cuda-cccl==13.0.85"
+JAX="jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 ml_dtypes==0.6.0 opt_einsum==3.4.0
+     scipy==1.17.1"
 
 # pins SET: MB to download, MB on disk, minor versions of Python 3, packages. NUMPY is the one that fits this Python.
 pins() {
@@ -44,6 +47,7 @@ pins() {
     nccl) echo 220 400 10-14 nvidia-nccl-cu13==2.30.7 ;;
     numba) echo 260 950 11-14 numba==0.68.1 "$NUMPY" "$NUMBA" ;;
     xgboost) echo 190 500 11-14 xgboost==3.2.0 scipy==1.17.1 "$NUMPY" ;;
+    jax) echo 300 1000 11-14 "$JAX" "$NUMPY" ;;
     *) die "there is no set '$1'" ;;
     esac
 }

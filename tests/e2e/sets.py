@@ -23,6 +23,7 @@ ON = {
     "triton": ["torch-cuda13"],
     "nccl": ["torch-cuda13"],
     "cudnn": ["diffusers", "torch-cuda13"],  # cuDNN opens the real cuBLAS
+    "jax": ["cudnn", "diffusers", "torch-cuda13"],
 }
 
 
