@@ -137,6 +137,7 @@ struct nk_run_failure {
     bool barren;        // a refused query, and nothing in its library runs on that GPU
     bool coped;         // a refused query after which the library, that has code for that GPU, asked on
     uint32_t guess;     // string id of the kernel whose host function stands in the stack; 0 none
+    bool guess_by_file; // that function was named by a file of this machine, not by the process
 };
 
 struct nk_run {
@@ -170,6 +171,9 @@ struct nk_run {
 
 // 0, or -1 with a sentence that names the path: it cannot be read, or is no recording. Free it in both cases.
 int nk_run_open(struct nk_run *run, const char *path, struct nk_err *err);
+// The same from the recording alone, whatever files are on this machine: functions that the process itself could not
+// name stay without a name.
+int nk_run_read(struct nk_run *run, const char *path, struct nk_err *err);
 void nk_run_free(struct nk_run *run);
 // Tells recordings apart: the same for every copy of a file, and for the file of a process that still runs.
 uint64_t nk_run_identity(const struct nk_run *run);

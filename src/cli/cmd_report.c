@@ -104,7 +104,7 @@ static int sift(struct nk_recordings *list)
     for (size_t i = 0; i < list->count; i++) {
         struct nk_run run;
         struct nk_err err;
-        if (nk_run_open(&run, list->path[i], &err)) {
+        if (nk_run_read(&run, list->path[i], &err)) {
             code = nk_cli_fail(NK_EXIT_INPUT, "%s", err.text);
             free(list->path[i]);
         } else {
@@ -130,7 +130,7 @@ static void add_all(const struct nk_recordings *list, struct nk_exercised *exerc
     for (size_t i = 0; i < list->count; i++) {
         struct nk_run run;
         struct nk_sums sums;
-        if (!nk_run_open(&run, list->path[i], NULL)) {
+        if (!nk_run_read(&run, list->path[i], NULL)) {
             nk_sums(&run, &sums);
             if (exercised) nk_exercised_add(exercised, &run);
             if (everywhere) nk_everywhere_add(everywhere, &run);

@@ -169,7 +169,8 @@ static void take_failure(struct reading *r, const json_t *object)
     if (strcmp(text(object, "class"), "missing-image")) return;
     struct nk_fact fact = begin(r, object);
     fact.seen = NK_SEEN_MISSING;
-    fact.text[NK_FACT_KERNEL] = text(object, "kernel");
+    // What only files of one machine tell is left: the recording alone must say the same.
+    if (strcmp(text(object, "kernel_known_from"), "symbols")) fact.text[NK_FACT_KERNEL] = text(object, "kernel");
     if (!*fact.text[NK_FACT_KERNEL]) fact.text[NK_FACT_ONE_OF] = joined(r, json_object_get(object, "candidates"), "\n");
     nk_merge_report_add(&r->report, &fact, number(object, "count"));
 }

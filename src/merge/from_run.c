@@ -137,7 +137,7 @@ int nk_merge_recording(struct nk_merge_in *in, const char *path, const char *nam
     struct nk_run run;
     struct nk_sums sums;
     struct nk_err why = {0};
-    int result = nk_run_open(&run, path, &why);
+    int result = nk_run_read(&run, path, &why);
     struct scratch s = {.run = &run, .report.id = nk_run_identity(&run)};
     if (result) {
         size_t said = strlen(path); // its own sentence begins with the path

@@ -448,7 +448,7 @@ static int fill(struct nk_run *run, struct nk_err *err)
     return 0;
 }
 
-int nk_run_open(struct nk_run *run, const char *path, struct nk_err *err)
+int nk_run_read(struct nk_run *run, const char *path, struct nk_err *err)
 {
     *run = (struct nk_run){0};
     char *whole = realpath(path, NULL);
@@ -458,9 +458,14 @@ int nk_run_open(struct nk_run *run, const char *path, struct nk_err *err)
     }
     run->path = copy(run, nk_bytes(whole ? whole : path, strlen(whole ? whole : path)));
     free(whole);
-    int result = fill(run, err);
-    if (!result) nk_symbols_name(run);
-    return result;
+    return fill(run, err);
+}
+
+int nk_run_open(struct nk_run *run, const char *path, struct nk_err *err)
+{
+    if (nk_run_read(run, path, err)) return -1;
+    nk_symbols_name(run);
+    return 0;
 }
 
 void nk_run_free(struct nk_run *run)

@@ -80,18 +80,27 @@ static enum nk_failure_class class_of(const struct nk_run_failure *f)
 
 // The host function of a kernel stands in the native stack of its launch: under the kernel's own name, or with
 // "__device_stub_" before it (nvcc's names for what `kernel<<<>>>` calls). Tells which kernel of a container it was.
-static uint32_t guess(struct nk_run *run, const struct nk_run_failure *f)
+static uint32_t guess_by(struct nk_run *run, const struct nk_run_failure *f, bool file)
 {
     static const char stub[] = "__device_stub_";
-    if (f->kernel || !f->container || !f->stack) return 0;
     for (uint32_t i = 0; i < f->stack->count && i < 64; i++) {
         const char *symbol = f->stack->frames[i].symbol;
         const char *at = strstr(symbol, stub);
+        bool by_file = !f->stack->frames[i].r.symbol;
         if (at) symbol = at + sizeof stub - 1;
-        for (uint32_t k = 0; *symbol && k < f->container->names_count; k++)
+        for (uint32_t k = 0; *symbol && by_file == file && k < f->container->names_count; k++)
             if (!strcmp(symbol, nk_run_text(run, f->container->names[k]))) return f->container->names[k];
     }
     return 0;
+}
+
+static void guess(struct nk_run *run, struct nk_run_failure *f)
+{
+    f->guess = 0;
+    if (f->kernel || !f->container || !f->stack) return;
+    f->guess = guess_by(run, f, false);
+    f->guess_by_file = !f->guess;
+    if (!f->guess) f->guess = guess_by(run, f, true);
 }
 
 static struct nk_verdict judge_failure(struct nk_run *run, const struct nk_run_failure *f)
@@ -107,7 +116,7 @@ static void judge_failures(struct nk_run *run)
         struct nk_run_failure *f = &run->failures[i];
         f->verdict = judge_failure(run, f);
         f->class = class_of(f);
-        f->guess = guess(run, f);
+        guess(run, f);
         bool runs = f->verdict.runs == NK_RUNS_NATIVE || f->verdict.runs == NK_RUNS_JIT;
         bool said = f->r.result == NK_CUDA_NO_BINARY_FOR_GPU || f->r.result == NK_CUDA_UNSUPPORTED_PTX_VERSION ||
                     f->r.result == NK_CUDA_JIT_COMPILATION_DISABLED;

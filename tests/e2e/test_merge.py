@@ -162,6 +162,20 @@ def test_every_run_of_a_program_has_an_identity_of_its_own(run, program):
     assert len(ids) == 4
 
 
+@pytest.mark.parametrize("place", ["load", "module"])
+def test_nothing_depends_on_the_files_of_the_machine_that_merges(run, program, tmp_path, place):
+    """Names of functions in a native stack may come from the program's own file, as long as it is there."""
+    app = tmp_path / "launches"
+    app.write_bytes(program("launches", "12.9", a=["80"], b=["90"], static=True).read_bytes())
+    app.chmod(0o755)
+    recording = run(app, "b", sm=80, no_image_at=place).recordings[0]
+    report = tmp_path / "report.json"
+    report.write_text(command("report", "--json", recording).stdout)
+    there = merge("--json", recording)[0]
+    app.unlink()
+    assert merge("--json", recording)[0] == there == merge("--json", report)[0]
+
+
 # ---- where they come from
 
 
