@@ -116,6 +116,7 @@ static bool is_ordinary(const struct nk_zip *zip, uint64_t count)
 
 struct place {
     uint64_t count, size, start;
+    uint64_t end; // where the directory must end
 };
 
 static bool find_end64(struct nk_zip *zip, uint64_t end, struct place *place)
@@ -128,6 +129,7 @@ static bool find_end64(struct nk_zip *zip, uint64_t end, struct place *place)
     if (!nk_bytes_u32(view, 0, &magic) || magic != 0x07064b50 || !nk_bytes_u64(view, 8, &at)) return false;
     if (at > end || end - at < END64_SIZE + LOCATOR_SIZE || !zip->read_at(zip->user, at, bytes, END64_SIZE))
         return false;
+    place->end = at;
     return nk_bytes_u32(view, 0, &magic) && magic == 0x06064b50 && nk_bytes_u64(view, 32, &place->count) &&
            nk_bytes_u64(view, 40, &place->size) && nk_bytes_u64(view, 48, &place->start);
 }
@@ -148,10 +150,12 @@ static bool find_directory(struct nk_zip *zip, uint64_t size, struct place *plac
             nk_bytes_u16(view, 10, &count);
             nk_bytes_u32(view, 12, &directory);
             nk_bytes_u32(view, 16, &start);
-            *place = (struct place){count, directory, start};
+            *place = (struct place){count, directory, start, size - tail + at};
             bool large = count == UINT16_MAX || directory == UINT32_MAX || start == UINT32_MAX;
             if (large && !find_end64(zip, size - tail + at, place)) break;
-            found = place->start <= size && place->size <= size - place->start;
+            // Places that do not fit are those of a file that something was put before.
+            found =
+                place->start <= size && place->size <= size - place->start && place->start + place->size == place->end;
         }
     free(bytes);
     return found;

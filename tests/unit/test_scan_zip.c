@@ -125,6 +125,15 @@ static void what_is_not_ordinary_is_left_to_another_reader(void **state)
     buf = make_zip(odd, 2, false);
     assert_null(opened(&buf));
     nk_buf_free(&buf);
+    for (int large = 0; large < 2; large++) {
+        struct nk_buf behind = {0};
+        buf = make_zip(ordinary_members, COUNT, large);
+        nk_buf_text(&behind, "#!/bin/sh\n"); // a program that unpacks itself
+        nk_buf_add(&behind, buf.data, buf.size);
+        assert_null(opened(&behind));
+        nk_buf_free(&behind);
+        nk_buf_free(&buf);
+    }
     buf = make_zip(ordinary_members, COUNT, false);
     buf.size -= 10; // the comment and more are cut off
     assert_null(opened(&buf));
