@@ -290,7 +290,8 @@ static int read_folder(const char *path, struct nk_err *err)
 int nk_knowledge_override(const char *path, struct nk_err *err)
 {
     struct stat st;
-    bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+    if (stat(path, &st)) return nk_fail(err, NK_ERR_SYSTEM, "%.200s: there is no such file or folder", path);
+    bool folder = S_ISDIR(st.st_mode);
     int result = folder ? read_folder(path, err) : read_file(path, err);
     if (result) nk_knowledge_reset();
     return result;

@@ -4,6 +4,8 @@
 #include "advice/parts.h"
 #include "doctor/checks.h"
 #include "image/elf.h"
+#include "packages/sources.h"
+#include "report/words.h"
 
 #include <string.h>
 
@@ -16,6 +18,8 @@ void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding
                      const struct nk_doctor_library *library)
 {
     struct nk_advice_case about;
+    struct nk_package owner;
+    struct nk_buf origin = {0};
     const char *others[MOST_NAMES + 1] = {NULL};
     int sms[NK_DOCTOR_GPUS + 1] = {0};
     size_t count = 0;
@@ -27,6 +31,12 @@ void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding
     about.version = p ? plain(p->version) : "";
     about.source = p ? !strcmp(p->installer, "conda") ? "conda" : "pip" : "";
     about.installer = p ? p->installer : "";
+    if (p && !nk_package_find_in(doctor->asked.root, library->path, &owner, NULL)) {
+        about.source = owner.source;
+        if (strcmp(owner.source, "pip")) about.package = plain(owner.name); // as its installer calls it
+        nk_words_origin(&origin, owner.origin, doctor->asked.full_paths);
+        if (origin.data) about.origin = origin.data;
+    }
     about.library = library->path;
     about.torch = torch ? plain(torch->version) : "";
     about.python = doctor->python.shown;
@@ -44,6 +54,7 @@ void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding
     about.images = library->images + box->first;
     about.image_count = box->count;
     nk_advise(&about, doctor->language, &finding->advice);
+    nk_buf_free(&origin);
     if (!finding->advice.count && !finding->remedy.size)
         nk_text_add(&finding->remedy, doctor->language, NK_TEXT_OTHER_GPU, NULL, NULL, NULL, NULL);
 }

@@ -52,18 +52,6 @@ static void interpreter(struct store *store, struct nk_advice_case *about, struc
     nk_buf_free(&path);
 }
 
-// A path as it goes into a command; what is no path stays.
-static void origin(struct store *store, struct nk_advice_case *about, const char *origin, bool full)
-{
-    size_t kind = !strncmp(origin, "file://", 7) ? 7 : !strncmp(origin, "editable:", 9) ? 9 : 0;
-    nk_buf_add(&store->origin, origin, kind == 7 ? 5 : kind);
-    if (kind)
-        nk_words_shell(&store->origin, origin + kind, full);
-    else
-        nk_buf_text(&store->origin, origin);
-    about->origin = store->origin.data ? store->origin.data : "";
-}
-
 // ---- a case
 
 // Names go into commands: what no package is called is not known.
@@ -96,7 +84,8 @@ static void describe(struct store *store, struct nk_advice_case *about, struct n
         about->version = plain(c->library->version);
         about->source = c->library->source;
         about->installer = c->library->installer;
-        origin(store, about, c->library->origin, full);
+        nk_words_origin(&store->origin, c->library->origin, full);
+        about->origin = store->origin.data ? store->origin.data : "";
         about->library = c->library->path;
     } else if (!*c->file) {
         about->in_memory = true;

@@ -45,6 +45,16 @@ void nk_words_shell(struct nk_buf *out, const char *path, bool full)
     nk_buf_free(&shown);
 }
 
+void nk_words_origin(struct nk_buf *out, const char *origin, bool full)
+{
+    size_t kind = !strncmp(origin, "file://", 7) ? 7 : !strncmp(origin, "editable:", 9) ? 9 : 0;
+    nk_buf_add(out, origin, kind == 7 ? 5 : kind);
+    if (kind)
+        nk_words_shell(out, origin + kind, full);
+    else
+        nk_buf_text(out, origin);
+}
+
 const char *nk_words_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

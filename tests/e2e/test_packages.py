@@ -1,12 +1,14 @@
 """Whose library it is, however it came there: the package in every report and in scan, and the command of its installer."""
 
 import json
+import os
 import shutil
 
 import pytest
 
 import claims
 import scanning
+from conftest import command
 from fixtures import images, programs, toolkit
 
 OLD, HERE, NEW = "50 60 70 75 80 86 90", "90", "75 80 86 90 100 120"
@@ -179,3 +181,27 @@ def test_a_library_of_nobody_is_known_by_its_build_id(run, store, calls, place):
     assert (entry["package"], entry["build_id"]) == (None, "00c0ffee")
     item = scanning.scan(built)["items"][0]
     assert item["package"] is None
+
+
+# ---- and in doctor
+def doctor(prefix, folder):
+    done = command("doctor", "--json", "--python", prefix, "--gpu", "sm_120@12.8",
+                   env={"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"})
+    assert done.returncode == 0, done.stderr
+    return [repair["command"] for finding in json.loads(done.stdout)["findings"] for repair in finding["repairs"]]
+
+
+def environment(place, prefix, words, name, version, path, **more):
+    library = place(words, f"{prefix}/{SITE}/{path}", wheel(prefix, name, version, path, **more))
+    python = put(library.parents[5] / "bin" / "python3.11", "\x7fELF")  # what looks like one
+    python.chmod(0o755)
+    python.with_name("python3").symlink_to("python3.11")
+
+
+def test_doctor_gives_the_command_of_the_installer_too(place, tmp_path):
+    environment(place, "a", OLD, "torch", "2.4.1+cu121", TORCH, installer="uv")
+    assert any("uv pip install --upgrade" in c for c in doctor(tmp_path / "a", tmp_path))
+    conda = {"name": "pytorch", "version": "2.4.1", "files": [f"{SITE}/{TORCH}"]}
+    put(tmp_path / "b/conda-meta/pytorch-2.4.1-0.json", json.dumps(conda))
+    environment(place, "b", OLD, "torch", "2.4.1", TORCH, installer="conda")
+    assert any(f"conda remove --prefix ~/b pytorch && " in c for c in doctor(tmp_path / "b", tmp_path))

@@ -138,7 +138,7 @@ static void a_folder_is_read_whole_or_not_at_all(void **state)
     assert_int_equal(nk_knowledge_override(path, &err), -1);
     assert_non_null(strstr(err.text, "the name of a table was expected: torch_wheels.tsv"));
     assert_int_equal(nk_knowledge_override("/nowhere/gpus.tsv", &err), -1);
-    assert_non_null(strstr(err.text, "/nowhere/gpus.tsv"));
+    assert_string_equal(err.text, "/nowhere/gpus.tsv: there is no such file or folder");
     static const char *const names[] = {"gpus.tsv", "README", "rebuild.tsv", "wheels.tsv"};
     for (size_t i = 0; i < COUNT(names); i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
