@@ -49,6 +49,19 @@ def test_a_package_that_was_installed_since_is_not_what_failed(recorded):
     assert "D601" not in codes(examine(env, folder))
 
 
+def test_a_recording_from_another_gpu_is_no_evidence(recorded):
+    assert codes(examine(*recorded, gpu="sm_80@580")) == []
+    assert "D601" not in codes(examine(*recorded, gpu="sm_100@580"))
+
+
+def test_a_recording_of_another_environment_is_no_evidence(recorded, tmp_path):
+    env, folder = recorded
+    other = Environment(tmp_path / "other", whole=False)
+    other.install("gpuops", "1.0", {"gpuops/libplugin.so": env.site / "gpuops" / "libplugin.so"})
+    out = examine(other, folder)
+    assert "D601" not in codes(out) and finding(out, "D602", "gpuops")
+
+
 def test_only_the_newest_recordings_are_read(recorded, tmp_path):
     """Of many, 32: an old one behind them is not looked at."""
     env, folder = recorded

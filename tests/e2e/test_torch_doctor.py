@@ -135,33 +135,18 @@ def test_nothing_of_the_framework_is_run():
 # ---- recordings of earlier runs
 
 
-@pytest.fixture
-def failed(run):
-    """The folder of a recording of a training that failed on sm_120."""
-    out = run(sets.python("torch-cuda12"), sets.TRAIN, sm=120, env=sets.environment("torch-cuda12"))
-    return out.folder
-
-
 def with_recordings(folder, gpu, **how):
     env = sets.environment("torch-cuda12")
-    return doctor("--gpu", gpu, "--recordings", folder, python=how.pop("python", sets.python("torch-cuda12")), env=env, **how)
+    return doctor("--gpu", gpu, "--recordings", folder, python=sets.python("torch-cuda12"), env=env, **how)
 
 
-def test_a_refused_launch_that_was_recorded_is_the_evidence(failed):
-    out = with_recordings(failed, "sm_120@580")
+def test_a_refused_launch_that_was_recorded_is_the_evidence(run):
+    trained = run(sets.python("torch-cuda12"), sets.TRAIN, sm=120, env=sets.environment("torch-cuda12"))
+    out = with_recordings(trained.folder, "sm_120@580")
     found = finding(out, "D601", "torch")
     assert found["severity"] == "failure" and found["primary"] and "D602" not in codes(out)
     assert any("elementwise_kernel" in line and "was refused (209)" in line for line in found["evidence"])
     assert '"torch>=2.7.0"' in found["repairs"][0]["command"]
-
-
-def test_a_recording_from_another_gpu_is_no_evidence(failed):
-    assert "D601" not in codes(with_recordings(failed, "sm_86@580"))
-
-
-def test_a_recording_of_another_environment_is_no_evidence(failed, whole):
-    out = with_recordings(failed, "sm_120@580", python=whole("torch-cuda12"))
-    assert "D601" not in codes(out) and finding(out, "D602", "torch")
 
 
 def test_a_recording_that_cannot_be_read_disturbs_nothing(tmp_path):
@@ -179,7 +164,7 @@ def test_saved_on_one_torch_and_compared_with_another(tmp_path):
     assert run_doctor(*words, "--save", path, python=sets.python("torch-cuda12"), env=env).returncode == 0
     done = run_doctor(*words, "--json", "--compare", path, python=sets.python("torch-cuda13"), env=env)
     out = checked(done.stdout, "nokernel-doctor-compare-1.json")
-    version = sets.torch("torch-cuda12")[0]
+    version = re.search("__version__ = '(.*)'", (sets.site("torch-cuda12") / "torch" / "version.py").read_text())[1]
     assert [c["then"] for c in out["changes"] if c["name"] == "torch"] == [version]
     assert any(f'"torch=={version}" --index-url https://download.pytorch.org/whl/cu121' in b["command"] for b in out["back"])
     assert path.stat().st_size < 100_000
