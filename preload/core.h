@@ -139,6 +139,8 @@ void nk_core_explain(struct nk_kernel *kernel, struct nk_container *container);
 
 // The current device, recorded when it is new, or NK_NONE.
 uint32_t nk_core_gpu_here(void);
+// For what is refused before there is a context: records all GPUs. The only one, or NK_NONE.
+uint32_t nk_core_gpus_there(void);
 // Whether the driver loads everything at start-up, so that a refused load is not yet a failure.
 bool nk_core_eager(void);
 uint64_t nk_core_time(void);

@@ -326,6 +326,16 @@ uint32_t nk_core_gpu_here(void)
     return (uint32_t)device;
 }
 
+uint32_t nk_core_gpus_there(void)
+{
+    int major;
+    CUdevice count = 0;
+    if (nk_thread.inside) return NK_NONE;
+    while (count < 64 && nk_real.cuDeviceGetAttribute(&major, NK_ATTR_CC_MAJOR, count) == NK_CUDA_SUCCESS)
+        nk_record_gpu(count++);
+    return count == 1 ? 0 : NK_NONE;
+}
+
 bool nk_core_eager(void)
 {
     int saved, mode = 0, cuda = 0;

@@ -252,6 +252,7 @@ void nk_record_load(enum nk_entry_id api, enum nk_origin origin, const void *han
     int saved;
     bool startup = is_startup(origin);
     uint32_t gpu = nk_core_gpu_here();
+    if (gpu == NK_NONE && nk_result_is_image(r)) gpu = nk_core_gpus_there();
     if (!nk_enter(&saved)) return;
     struct nk_container *container = nk_core_container_for(code, path, origin);
     if (container) {

@@ -38,6 +38,20 @@ static struct refusals refusals(const struct nk_run *run, const struct nk_run_li
     return r;
 }
 
+static void has_and_needs(struct nk_page *page, const struct nk_run *run, const struct nk_run_library *library,
+                          struct nk_buf *line)
+{
+    struct nk_archs archs = {0};
+    const struct nk_run_container *refused = NULL;
+    nk_archs_library(&archs, run, library);
+    nk_words_has(line, &archs);
+    nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, line);
+    for (size_t i = 0; i < run->container_count && !refused; i++)
+        if (run->containers[i].library == library && run->containers[i].refused) refused = &run->containers[i];
+    if (run->gpu_count) nk_words_needs(line, run, refused, NULL, &run->gpus[0]);
+    nk_page_buf(page, 4, "needs", NK_STYLE_PLAIN, line);
+}
+
 // Libraries that were refused whole come first: nothing of them can run.
 void nk_block_refused(struct nk_page *page, struct nk_run *run)
 {
@@ -56,6 +70,7 @@ void nk_block_refused(struct nk_page *page, struct nk_run *run)
             named(&line, library, page->full_paths);
             if (shown <= MOST_NONE) nk_page_sentence(page, 4, line.data ? line.data : "");
             nk_buf_clear(&line);
+            if (whole && shown <= MOST_NONE) has_and_needs(page, run, library, &line);
         }
     if (shown > MOST_NONE) {
         nk_buf_format(&line, "and of %zu more libraries", shown - MOST_NONE);

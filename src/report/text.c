@@ -208,9 +208,11 @@ static void body(struct nk_page *page, struct nk_run *run, const struct nk_sums 
     bool nothing_failed = !sums->missing && !sums->missing_boxes && !sums->other;
     gpus(page, run);
     nk_block_failures(page, run);
+    if (nothing_failed && sums->ended_badly && !run->failure_count)
+        nk_block_refused(page, run); // its end is the failure: the fix follows it
     nk_block_fixes(page, run, NULL);
     nk_block_asked_late(page, run, nothing_failed && sums->ended_badly);
-    if (nothing_failed && sums->ended_badly) nk_block_refused(page, run);
+    if (nothing_failed && sums->ended_badly && run->failure_count) nk_block_refused(page, run);
     if (nothing_failed && sums->ended_badly) nk_block_sought(page, run);
     nk_block_doubts(page, run);
     others(page, run);

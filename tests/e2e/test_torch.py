@@ -91,6 +91,10 @@ def test_when_an_eager_start_gives_up_the_library_is_named_and_no_kernel_is_inve
     assert [sets.short(r["library"]) for r in out.report["refused"]] == ["lib/libtorch_cuda.so"]
     assert "libtorch_cuda.so" in out.text
     assert not out.report["summary"]["healthy"]
+    # What is known is enough to say what the library lacks on this GPU, and what to do.
+    assert [gpu["sm"] for gpu in out.report["gpus"]] == [f"sm_{UNSUPPORTED[name]}"]
+    assert f"needs sm_{UNSUPPORTED[name]}" in out.text and "    has " in out.text
+    assert [a["for"] for a in out.report["advice"]][:1] and out.report["advice"][0]["for"].startswith("torch ")
 
 
 @pytest.mark.parametrize("bad", [0, 1])
