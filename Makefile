@@ -131,7 +131,7 @@ check:
 check-sanitized: all sim
 	$QNOKERNEL_MUST_RUN=1 scripts/run-pytest $(if $(filter thread,$(SAN)),tests/e2e/test_host.py -k thread,$(E2E_TESTS) -m 'sanitized and not plain')
 
-# Real applications: about 3.7 GB of downloads. (3: a set has no wheel for this Python, which was said.)
+# Real applications: about 5 GB of downloads. (3: a set has no wheel for this Python, which was said.)
 check-apps:
 	$Qscripts/setup apps && { scripts/get-apps || [ $$? = 3 ]; }
 	$Q$(MAKE) --no-print-directory -j$(JOBS) WERROR=1 all sim
@@ -181,7 +181,7 @@ help:
 	@echo 'make             build/libnokernel.so and build/nokernel; no network, no CUDA toolkit'
 	@echo 'make demo        a real PyTorch program that fails, explained (sets up what it needs; 0.7 GB, once)'
 	@echo 'make check       every test but the large applications (sets up what it needs; 2 GB, once)'
-	@echo 'make check-apps  real applications (3.7 GB, once)'
+	@echo 'make check-apps  real applications (5 GB, once)'
 	@echo 'make check-wheels  scan against a census of 29 real wheels (3 GB, once)'
 	@echo 'make check-aarch64  cross-compiled and emulated (200 MB, once; Debian)'
 	@echo 'make unit        unit tests            make e2e    fixture programs on the simulated driver'

@@ -298,6 +298,16 @@ static size_t row(const struct nk_run *run, size_t index)
     return kernels;
 }
 
+// The query of a row to tell about: the one that was put most often. NCCL asks for all its kernels at its start, and
+// again for the one that it is about to launch.
+static const struct nk_run_failure *wanted_most(const struct nk_run *run, const struct nk_run_failure *first)
+{
+    const struct nk_run_failure *most = first;
+    for (size_t i = 0; i < run->failure_count; i++)
+        if (in_one_row(first, &run->failures[i]) && run->failures[i].count > most->count) most = &run->failures[i];
+    return most;
+}
+
 void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all)
 {
     struct nk_buf line = {0};
@@ -308,6 +318,7 @@ void nk_block_asked_late(struct nk_page *page, struct nk_run *run, bool all)
         if (!image_query(f) || !(late || (all && !f->coped) || f->barren) || !first_of_block(run, i)) continue;
         size_t kernels = late ? 1 : row(run, i);
         if (!kernels) continue;
+        if (!late) f = wanted_most(run, f);
         failure(page, run, f, "ASKED");
         nk_buf_text(&line, "is a query, not a launch");
         if (f->library) nk_buf_format(&line, ", asked by %s", nk_words_base(f->library->path));
