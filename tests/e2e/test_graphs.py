@@ -89,8 +89,9 @@ def test_a_graph_that_is_refused_again_is_one_failure_that_happened_twice(run, p
     assert (failure["count"], failure["class"], out.report["summary"]["other"]) == (2, "other", 1)
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("how", ["nodes", "destroyed", "child", "set", "update", "fork", "nested", "one", "conditional"])
-@pytest.mark.parametrize("sync", ["launch", "off"])
+@pytest.mark.parametrize("sync", ["launch", "trail", "off"])
 def test_a_program_with_graphs_that_work_is_left_alone(run, program, how, sync):
     out = run(program("launches_graph", "12.4", GOOD, GOOD, more=["-ldl"]), how, env={"NOKERNEL_SYNC": sync})
     assert out.lines[-3:] == ["launch 0", "launch 0", "sync 0"]

@@ -120,6 +120,7 @@ def test_nothing_is_put_into_a_capture(run, program, tmp_path, who, mode, how):
     assert any(c[0].startswith(("cuStreamWriteValue32", "cuEventRecord")) for c in calls)
 
 
+@pytest.mark.sanitized
 def test_a_graph_is_a_suspect_with_its_kernels(run, program):
     out = run(program("launches_graph", "12.4", GOOD, GOOD, more=["-ldl"]), "nodes", env={**TRAIL, "SIM_FAIL": "cuGraphLaunch@2~700"})
     failure = trailed(out)
@@ -180,6 +181,7 @@ def test_nothing_is_waited_for(run, program, tmp_path):
 
 
 # ---- streams, contexts and processes that end
+@pytest.mark.sanitized
 @pytest.mark.parametrize("how", ["destroy", "reset", "context", "release", "pool"])
 def test_what_ends_takes_its_markers_along(run, program, tmp_path, how):
     """New streams and contexts come where the old ones were, with the same handles: nothing is written to memory that is gone."""
@@ -208,6 +210,7 @@ def test_launches_that_the_trail_has_forgotten_are_counted(run, program):
     assert "the suspect among them, are no longer known" in re.sub(r"\s+", " ", out.text)
 
 
+@pytest.mark.sanitized
 def test_two_gpus_have_trails_of_their_own(run, program):
     """The second GPU's error does not accuse the first one's launches."""
     out = run(program("trail_ends", "12.4", GOOD, GOOD), "gpus", sm="80,80", env={**TRAIL, "SIM_FAIL": "cuLaunchKernel@4~700"})
@@ -228,6 +231,7 @@ def test_a_forked_child_has_a_trail_of_its_own(run, program):
     assert found and all(f["pinned"] == "trail" and f["trail"][0]["launched"] == 2 for f in found), found
 
 
+@pytest.mark.sanitized
 @pytest.mark.parametrize("how", [MEMORY, EVENTS], ids=["memory", "events"])
 def test_many_threads_in_one_stream_lose_no_launch(run, program, how):
     out = run(program("trail_ends", "12.4", GOOD, GOOD, more=["-lpthread"]), "threads",

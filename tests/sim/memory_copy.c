@@ -7,7 +7,10 @@
 void sim_work_run(const struct sim_work *work)
 {
     if (work->op == OP_MEMCPY) memmove((void *)work->to, (const void *)work->from, work->size);
-    if (work->op == OP_WRITE) memcpy((void *)work->to, &(uint64_t){work->from}, work->size);
+    // In one piece, as a GPU writes a word: programs read it at any time.
+    if (work->op == OP_WRITE && work->size == 4)
+        __atomic_store_n((uint32_t *)work->to, (uint32_t)work->from, __ATOMIC_RELEASE);
+    if (work->op == OP_WRITE && work->size == 8) __atomic_store_n((uint64_t *)work->to, work->from, __ATOMIC_RELEASE);
     if (work->op == OP_HOST) ((void (*)(void *))(uintptr_t)work->function)(work->data);
     if (work->op != OP_MEMSET) return;
     if (work->width == 1) memset((void *)work->to, (int)work->value, work->size);

@@ -1,0 +1,31 @@
+"""A real training on a real PyTorch under NOKERNEL_SYNC=trail: left alone when all is well, and explained when a kernel faults."""
+
+import claims
+import pytest
+import sets
+
+TRAIL = {"NOKERNEL_SYNC": "trail"}
+ALL = pytest.mark.parametrize("name", ["torch-cuda12", "torch-cuda13"])
+
+
+def train(run, name, env):
+    return run(sets.python(name), sets.TRAIN, env=sets.environment(name, **TRAIL, **env), sm=80)
+
+
+@ALL
+def test_a_training_under_the_trail_ends_as_without_it(run, name):
+    claims.nothing_failed(train(run, name, {}))
+
+
+@ALL
+def test_the_kernel_that_faulted_is_the_suspect_though_python_learns_of_it_later(run, name):
+    """The 2500th launch ends with an illegal address; `run` compares what the script prints with a run without the library."""
+    out = train(run, name, {"SIM_FAIL": "cuLaunchKernel@2500~700"})
+    assert "illegal memory access" in out.stderr
+    failure = claims.one_failure(out.report)
+    assert (failure["pinned"], failure["code"]) == ("trail", 700), failure
+    [stream] = [s for s in failure["trail"] if s["ended"] < s["launched"]]
+    suspect = next(x for x in stream["launches"] if not x["ended"])
+    assert suspect["number"] == stream["ended"] + 1 == 2500
+    assert failure["kernel"] == suspect["kernel"] and suspect["package"] == "torch"
+    assert failure["python_stack"] and "<- suspect" in out.text
