@@ -23,6 +23,7 @@ int sim_usable(struct sim_context **context)
 void sim_context_fail(struct sim_context *context, int code)
 {
     int none = 0;
+    atomic_store(&sim_failed, true);
     sim_writes_due(); // what comes later does not come at all
     atomic_compare_exchange_strong(&context->sticky, &none, code);
 }

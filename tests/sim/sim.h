@@ -437,6 +437,7 @@ void sim_work_run(const struct sim_work *work);
 void sim_stream_do(struct sim_stream *stream, const struct sim_work *work);
 // A kernel in a stream: it keeps the stream busy (SIM_KERNEL_MS) and may end with an error.
 void sim_stream_kernel(struct sim_stream *stream, int late);
+extern _Atomic bool sim_failed;                     // some work failed, or a context did
 bool sim_stream_stopped(struct sim_stream *stream); // earlier work failed, and nothing comes after it
 // Waits until the kernels of the stream (of the context: stream NULL) have ended.
 void sim_stream_wait(struct sim_context *context, struct sim_stream *stream);

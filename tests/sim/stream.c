@@ -96,8 +96,11 @@ static bool together(const struct sim_stream *a, const struct sim_stream *b)
     return (a == legacy && !(b->flags & NON_BLOCKING)) || (b == legacy && !(a->flags & NON_BLOCKING));
 }
 
+_Atomic bool sim_failed;
+
 bool sim_stream_stopped(struct sim_stream *stream)
 {
+    if (!atomic_load_explicit(&sim_failed, memory_order_relaxed)) return false;
     bool stopped = atomic_load(&stream->context->sticky) != OK;
     pthread_mutex_lock(&sim_lock);
     for (struct sim_stream *s = stream->context->streams; s && !stopped; s = s->next)
@@ -148,6 +151,7 @@ void sim_stream_kernel(struct sim_stream *stream, int late)
     if (sim_stream_stopped(stream)) return;
     uint64_t now = sim_now(), busy = atomic_load(&stream->busy);
     if (sim_set.kernel_ns) atomic_store(&stream->busy, (busy > now ? busy : now) + sim_set.kernel_ns);
+    if (late) atomic_store(&sim_failed, true);
     if (late) atomic_store(&stream->late, late);
 }
 
