@@ -39,6 +39,7 @@ struct nk_core {
     int cuda, jit;         // of the last DRIVER record
     struct nk_failure *_Atomic last_failure;
     char path[4096];   // of the recording; "" when there is none
+    int memory;        // where no file could be written: the descriptor that `path` then names
     char parent[4096]; // of the recording of the process that forked this one
     char exe[4096];
     uint32_t libraries, containers, kernels, failures, stacks, python_stacks, graphs; // ids given out

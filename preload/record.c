@@ -196,6 +196,22 @@ static void add_complaints(char *lines)
     }
 }
 
+// Where no file can be written (a container that is read-only, no home) there is at least the report at exit.
+static int open_in_memory(void)
+{
+    struct nk_err err = {0};
+    if (!strcmp(nk_core.settings.report, "none") || nk_writer_open_memory(&nk_core.writer, &err)) return -1;
+    // The writer closes its descriptor before the report is made: this one is for reading.
+    nk_core.memory = fcntl(nk_core.writer.fd, F_DUPFD_CLOEXEC, nk_core.writer.fd);
+    if (nk_core.memory < 0) {
+        nk_core.memory = 0;
+        nk_writer_close(&nk_core.writer);
+        return -1;
+    }
+    snprintf(nk_core.path, sizeof nk_core.path, "%s%d", NK_IN_MEMORY, nk_core.memory);
+    return 0;
+}
+
 static void open_recording(void)
 {
     struct nk_err err = {0};
@@ -203,9 +219,9 @@ static void open_recording(void)
     nk_core.pid = getpid();
     nk_core.opened = true;
     if (open_file(&err)) {
-        nk_core.off = true;
         complain("no recording", err.text);
-        return;
+        nk_core.off = open_in_memory() != 0;
+        if (nk_core.off) return;
     }
     nk_real.cuDriverGetVersion(&cuda);
     add_process();
@@ -378,7 +394,8 @@ void nk_record_fork_child(void)
     // The parent's file is left alone; a child that uses CUDA gets a file of its own, which names its parent's.
     nk_writer_forget(&nk_core.writer);
     pthread_mutex_init(&lock, NULL);
-    if (nk_core.path[0]) memcpy(nk_core.parent, nk_core.path, sizeof nk_core.parent);
+    if (nk_core.path[0] && !nk_core.memory) memcpy(nk_core.parent, nk_core.path, sizeof nk_core.parent);
+    nk_core.memory = 0;
     nk_core.path[0] = 0;
     nk_core.opened = nk_core.finished = nk_core.scanned = false;
     nk_core.gpus = 0;

@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+// How the path of a recording begins that lives in memory, because no file could be written.
+#define NK_IN_MEMORY         "/proc/self/fd/"
 #define NK_RECORDING_MAGIC   "NKREC\r\n\032"
 #define NK_RECORDING_VERSION 1
 #define NK_NONE              UINT32_MAX // "no GPU", "count unknown"

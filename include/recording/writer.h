@@ -40,6 +40,8 @@ struct nk_writer {
 
 // Creates `path` (O_EXCL, mode 0600). 0, or -1 with a sentence; then nothing is left behind.
 int nk_writer_open(struct nk_writer *writer, const char *path, struct nk_err *err);
+// The same without a path: the recording lives in memory (memfd_create), until its last descriptor is closed.
+int nk_writer_open_memory(struct nk_writer *writer, struct nk_err *err);
 // The id of a text, writing it when it is new. 0 for NULL, for an empty text, and when the file is lost.
 uint32_t nk_writer_text(struct nk_writer *writer, const char *text);
 uint32_t nk_writer_text_n(struct nk_writer *writer, const char *text, size_t size);

@@ -102,7 +102,7 @@ static int make_folders(char *path)
 }
 
 // A new folder, named by time and process: /.../run-20250131-142501-4711. "" when it cannot be made: the program runs
-// all the same, only unwatched.
+// all the same, and is watched without a recording.
 static void new_folder(char *out, size_t size)
 {
     char base[PATH_MAX], here[PATH_MAX] = "", stamp[32] = "";
@@ -233,15 +233,15 @@ static void report(const char *folder, const struct wishes *wishes)
     nk_recordings_free(&list);
 }
 
-static int set_up(const char *sync, char *folder, size_t size)
+static int set_up(const char *sync, const struct wishes *wishes, char *folder, size_t size)
 {
     char library[PATH_MAX];
     int code = find_library(library);
     if (code || (code = preload(library))) return code;
     new_folder(folder, size);
     if (*folder) setenv("NOKERNEL_DIR", folder, 1);
-    // The report comes once, from here, for all processes.
-    setenv("NOKERNEL_REPORT", "none", 1);
+    // The report comes once, from here, for all processes. Without a folder each process tells its own.
+    if (*folder || !strcmp(wishes->report, "none")) setenv("NOKERNEL_REPORT", "none", 1);
     if (sync) setenv("NOKERNEL_SYNC", sync, 1);
     return NK_EXIT_OK;
 }
@@ -263,7 +263,7 @@ static int run_main(int argc, char **argv)
         return nk_cli_fail(NK_EXIT_USAGE, "run: --sync %s: launch, trail or off was expected", sync);
     if (strcmp(wishes.report, "text") && strcmp(wishes.report, "none"))
         return nk_cli_fail(NK_EXIT_USAGE, "run: --report %s: text or none was expected", wishes.report);
-    if ((code = set_up(sync, folder, sizeof folder))) return code;
+    if ((code = set_up(sync, &wishes, folder, sizeof folder))) return code;
     pid_t pid = start(argv + 1);
     if (pid < 0) {
         code = errno == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;

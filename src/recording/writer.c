@@ -88,18 +88,11 @@ static void ask_in_place(int fd)
     ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-int nk_writer_open(struct nk_writer *w, const char *path, struct nk_err *err)
+// Takes over a new, empty file. False, and the writer is as if it had lost it, when not even a header can be written.
+static bool begin(struct nk_writer *w, int fd)
 {
-    int saved = errno;
     struct nk_file_header header = {.magic = NK_RECORDING_MAGIC, .version = NK_RECORDING_VERSION};
-    *w = (struct nk_writer){.fd = -1};
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct stat st;
-    if (fd < 0) {
-        nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be created: %s", path, strerror(errno));
-        errno = saved;
-        return -1;
-    }
     fd = high(fd);
     if (fd >= 0 && !fstat(fd, &st)) {
         w->fd = fd;
@@ -107,15 +100,37 @@ int nk_writer_open(struct nk_writer *w, const char *path, struct nk_err *err)
         w->inode = st.st_ino;
         ask_in_place(fd);
     }
-    if (put(w, &header, sizeof header, 0)) {
-        w->end = sizeof header;
-        errno = saved;
-        return 0;
+    if (!put(w, &header, sizeof header, 0)) return false;
+    w->end = sizeof header;
+    return true;
+}
+
+int nk_writer_open(struct nk_writer *w, const char *path, struct nk_err *err)
+{
+    int saved = errno, result = 0;
+    *w = (struct nk_writer){.fd = -1};
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        result = nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be created: %s", path, strerror(errno));
+    } else if (!begin(w, fd)) {
+        unlink(path);
+        result = nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be written: %s", path, w->lost.text);
     }
-    unlink(path);
-    nk_fail(err, NK_ERR_SYSTEM, "%s: cannot be written: %s", path, w->lost.text);
     errno = saved;
-    return -1;
+    return result;
+}
+
+int nk_writer_open_memory(struct nk_writer *w, struct nk_err *err)
+{
+    int saved = errno, result = 0;
+    *w = (struct nk_writer){.fd = -1};
+    int fd = memfd_create("nokernel", MFD_CLOEXEC);
+    if (fd < 0)
+        result = nk_fail(err, NK_ERR_SYSTEM, "no file in memory: %s", strerror(errno));
+    else if (!begin(w, fd))
+        result = nk_fail(err, NK_ERR_SYSTEM, "no file in memory: %s", w->lost.text);
+    errno = saved;
+    return result;
 }
 
 // Copies blocks that are not mapped from the file into it.

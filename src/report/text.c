@@ -197,7 +197,10 @@ static void ending(struct nk_page *page, struct nk_run *run, const struct nk_sum
     if (line.size) nk_page_gap(page);
     nk_page_buf(page, 2, "end", NK_STYLE_STRONG, &line);
     nk_page_gap(page);
-    nk_words_redacted(&line, run->path, page->full_paths);
+    if (!strncmp(run->path, NK_IN_MEMORY, strlen(NK_IN_MEMORY)))
+        nk_buf_text(&line, "none: it could not be written, and is gone with the process");
+    else
+        nk_words_redacted(&line, run->path, page->full_paths);
     // A path is never broken: it is there to be copied.
     nk_buf_format(page->out, "  recording  %s\n", line.data ? line.data : "");
     nk_buf_free(&line);

@@ -136,10 +136,22 @@ def test_a_missing_libunwind_costs_only_its_part(run, program, tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["/proc/nowhere", "/dev/null/below", "/sys/kernel"])
-def test_a_folder_that_cannot_be_written_costs_the_recording_and_says_so(run, program, folder):
+def test_a_folder_that_cannot_be_written_costs_the_recording_and_not_the_report(run, program, folder):
     out = run(program("launches", "12.4", GOOD, BAD), "a", "b", env={"NOKERNEL_DIR": folder}, exit_report=False)
     assert out.recordings == []
     assert len([line for line in out.stderr.splitlines() if "nokernel" in line and folder in line]) == 1, out.stderr
+    assert "FAILED  k_b" in out.stderr and "recording  none: it could not be written" in out.stderr
+
+
+def test_children_that_are_forked_where_nothing_can_be_written_report_by_themselves(run, program):
+    out = run(program("forks", "12.4", GOOD, BAD), env={"NOKERNEL_DIR": "/proc/nowhere"}, exit_report=False)
+    assert out.stderr.count("no recording") == out.stderr.count("FAILED  k_b") > 0, out.stderr
+
+
+def test_who_wants_no_report_gets_none_where_nothing_can_be_written(run, program):
+    env = {"NOKERNEL_DIR": "/proc/nowhere", "NOKERNEL_REPORT": "none"}
+    out = run(program("launches", "12.4", GOOD, BAD), "a", "b", env=env, exit_report=False)
+    assert out.stderr.startswith("nokernel: no recording: ") and len(out.stderr.splitlines()) == 1
 
 
 def test_a_limit_on_file_sizes_does_not_kill_the_program(run, program):
@@ -187,11 +199,12 @@ def test_a_full_disk_costs_the_recording_and_not_the_program(run, program, store
 
 
 @pytest.mark.skipif("mounted" not in FULL_DISKS, reason="no file system may be mounted here")
-def test_a_file_system_that_may_only_be_read_costs_the_recording_and_says_so(run, program):
+def test_a_file_system_that_may_only_be_read_costs_the_recording_and_not_the_report(run, program):
     read_only = [*MOUNTED[:-2], MOUNTED[-2].replace("size=", "ro,size="), "sh"]
     out = run(*read_only, program("launches", "12.4", GOOD, BAD), "a", "b", env={"KILOBYTES": 64}, exit_report=False)
     assert "b 209" in out.lines
     assert out.stderr.count("Read-only file system") == 1, out.stderr
+    assert "FAILED  k_b" in out.stderr
 
 
 def test_switched_off_it_does_nothing_at_all(run, program):

@@ -95,3 +95,10 @@ def test_the_last_run_is_told_again_by_last(watched, ends):
     done = watched(ends, "exit")
     again = subprocess.run([COMMAND, "report", "--last"], env=watched.env, capture_output=True, text=True)
     assert again.stdout and again.stdout in done.stderr
+
+
+def test_where_nothing_can_be_written_each_process_reports_by_itself(watched, ends):
+    done = watched(ends, "return", NOKERNEL_DIR="/proc/nowhere")
+    assert done.returncode == 5
+    assert done.stderr.count(SENTENCE) == 1, done.stderr
+    assert "recording  none" in done.stderr
