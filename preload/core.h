@@ -138,6 +138,9 @@ void nk_core_explain(struct nk_kernel *kernel, struct nk_container *container);
 
 // ---- without the lock
 
+// A launch of a kernel or of a graph failed as the event says, whose GPU is the current one.
+void nk_core_launch_failed(struct nk_event event);
+
 // The current device, recorded when it is new, or NK_NONE.
 uint32_t nk_core_gpu_here(void);
 // For what is refused before there is a context: records all GPUs. The only one, or NK_NONE.

@@ -248,27 +248,30 @@ void nk_record_surfaced(enum nk_entry_id api, cudaError_t r, const void *caller)
 
 // ---- what the hooks report
 
+void nk_core_launch_failed(struct nk_event event)
+{
+    int saved;
+    if (event.pinned == NK_PINNED_RETURNED && nk_core_is_late(event.result)) {
+        nk_record_wait(event.api, event.stream, event.result, event.caller); // this launch is innocent
+        return;
+    }
+    event.gpu = nk_core_gpu_here();
+    if (event.result == 4 || !nk_enter(&saved)) return; // CUDA_ERROR_DEINITIALIZED: the process is ending
+    if (event.pinned == NK_PINNED_SYNCHRONISED || !nk_core_comes_back(event.api, event.result, event.gpu, event.caller))
+        nk_core_fail(&event);
+    nk_leave(saved);
+}
+
 void nk_record_launch_failed(enum nk_entry_id api, const void *function, const void *stream, CUresult r,
                              enum nk_pinned pinned, const void *caller)
 {
-    int saved;
-    if (pinned == NK_PINNED_RETURNED && nk_core_is_late(r)) {
-        nk_record_wait(api, stream, r, caller); // this launch is innocent
-        return;
-    }
-    uint32_t gpu = nk_core_gpu_here();
-    if (r == 4 || !nk_enter(&saved)) return; // CUDA_ERROR_DEINITIALIZED: the process is ending
-    struct nk_kernel *kernel = nk_kernel_of(function);
-    if (pinned == NK_PINNED_SYNCHRONISED || !nk_core_comes_back(api, r, gpu, caller))
-        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_LAUNCH,
-                                        .api = api,
-                                        .result = r,
-                                        .kernel = kernel,
-                                        .caller = caller,
-                                        .stream = stream,
-                                        .pinned = pinned,
-                                        .gpu = gpu});
-    nk_leave(saved);
+    nk_core_launch_failed((struct nk_event){.kind = NK_FAILED_LAUNCH,
+                                            .api = api,
+                                            .result = r,
+                                            .kernel = nk_kernel_of(function),
+                                            .caller = caller,
+                                            .stream = stream,
+                                            .pinned = pinned});
 }
 
 void nk_record_gave_up(const void *function)

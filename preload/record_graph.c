@@ -332,22 +332,15 @@ void nk_record_graph_failed(enum nk_entry_id api, CUgraphExec exec, const void *
                             enum nk_pinned pinned, const void *caller)
 {
     int saved;
-    if (pinned == NK_PINNED_RETURNED && nk_core_is_late(r)) {
-        nk_record_wait(api, stream, r, caller); // this launch is innocent
-        return;
-    }
-    uint32_t gpu = nk_core_gpu_here();
-    if (r == 4 || !nk_enter(&saved)) return; // CUDA_ERROR_DEINITIALIZED: the process is ending
+    if (!nk_enter(&saved)) return;
     struct nk_graph *graph = nk_core_graph_of(exec);
-    if (pinned == NK_PINNED_SYNCHRONISED || !nk_core_comes_back(api, r, gpu, caller))
-        nk_core_fail(&(struct nk_event){.kind = NK_FAILED_GRAPH,
-                                        .api = api,
-                                        .result = r,
-                                        .kernel = graph && graph->count == 1 ? graph->kernel[0].kernel : NULL,
-                                        .graph = graph,
-                                        .caller = caller,
-                                        .stream = stream,
-                                        .pinned = pinned,
-                                        .gpu = gpu});
     nk_leave(saved);
+    nk_core_launch_failed((struct nk_event){.kind = NK_FAILED_GRAPH,
+                                            .api = api,
+                                            .result = r,
+                                            .kernel = graph && graph->count == 1 ? graph->kernel[0].kernel : NULL,
+                                            .graph = graph,
+                                            .caller = caller,
+                                            .stream = stream,
+                                            .pinned = pinned});
 }
