@@ -217,10 +217,19 @@ static void add_load(struct nk_container *container, enum nk_entry_id api, CUres
     nk_writer_add(&nk_core.writer, NK_REC_LOAD, &record, sizeof record, NULL, 0);
 }
 
+// A runtime that was called for one kernel may load the fat binaries of others on the way: 11.8 all those that it could
+// not load lazily, in the order of their addresses. What is refused there is no failure of the kernel that was wanted.
+static bool is_for_another(const struct nk_container *container)
+{
+    const struct nk_kernel *wanted = nk_thread.call ? nk_core_host_kernel(nk_thread.call->function) : NULL;
+    return wanted && wanted->container && wanted->container != container;
+}
+
 // A refused load is a failure, unless a runtime tries everything at its start: then only launches tell.
 static void load_result(enum nk_entry_id api, enum nk_failure_kind kind, struct nk_container *container, CUresult r,
                         uint32_t gpu, bool startup, const void *caller)
 {
+    startup = startup || is_for_another(container);
     add_load(container, api, r, gpu, startup);
     if (r == NK_CUDA_SUCCESS || startup) return;
     if (!nk_result_is_image(r) && (!nk_core_is_serious(r) || nk_core_comes_back(api, r, gpu, caller))) return;

@@ -100,3 +100,13 @@ def test_a_sticky_error_that_a_load_returns_again_is_not_a_second_failure(run, s
     failure = claims.one_failure(out.report)
     assert (failure["api"], failure["code"]) == ("cuLaunchKernel", 700), failure
     assert failure["surfaced"]["api"] == "cuModuleGetFunction", failure
+
+
+@pytest.mark.parametrize("time", range(6))
+def test_what_a_runtime_loads_beside_the_wanted_kernel_is_not_blamed_for_it(run, program, time):
+    """11.8 loads what it cannot load lazily in one go, in an order that is another one in each process."""
+    out = run(program("launches", "11.8", ["ptx80"], ["90"]), "a", driver=11070)
+    assert "a 200" in out.lines
+    failure = claims.one_failure(out.report)
+    assert (failure["kernel"], failure["code"]) == (A, 200), failure
+    assert failure["has"] and failure["has"][0].startswith("compute_80"), failure
