@@ -169,7 +169,7 @@ static void add_package(uint32_t library)
     struct nk_package package = {.name = ""};
     char *path = nk_table_remove(&nk_core.unowned, library);
     if (!path) return;
-    if (!nk_package_find(path, &package, NULL)) {
+    if (!nk_package_find(path, &package, NULL) || *package.version) {
         struct nk_rec_package record = {.library = library,
                                         .name = nk_core_text(package.name),
                                         .version = nk_core_text(package.version),

@@ -39,6 +39,18 @@ static int ask_lists(const char *root, const char *path, struct nk_package *out)
     return 0;
 }
 
+// "4.10.0" of "libopencv_cudaarithm.so.4.10.0", which nobody owns: built from source, or unpacked by hand. A name with
+// one number only ("libcuda.so.1") says no more than which interface it has.
+static void version_of_name(const char *path, struct nk_package *out)
+{
+    const char *name = strrchr(path, '/'), *at = name ? strstr(name, ".so.") : NULL;
+    if (!at || !strchr(at + 4, '.') || strspn(at + 4, "0123456789.") != strlen(at + 4)) return;
+    size_t size = strlen(at + 4);
+    if (size >= sizeof out->version) return;
+    memcpy(out->version, at + 4, size + 1);
+    memcpy(out->source, "name", sizeof "name");
+}
+
 int nk_package_find_in(const char *root, const char *path, struct nk_package *out, struct nk_err *err)
 {
     *out = (struct nk_package){0};
@@ -50,8 +62,11 @@ int nk_package_find_in(const char *root, const char *path, struct nk_package *ou
     if (result && real) result = ask_lists(root, real, out);
     if (result) result = nk_packages_folder(root, path, out);
     if (result && real) result = nk_packages_folder(root, real, out);
+    if (result) {
+        *out = (struct nk_package){0};
+        version_of_name(real ? real : path, out);
+    }
     free(real);
-    if (result) *out = (struct nk_package){0};
     return result;
 }
 

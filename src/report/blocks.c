@@ -142,13 +142,25 @@ static void has(struct nk_page *page, const struct nk_run_container *c, const un
     nk_page_buf(page, 4, "has", NK_STYLE_PLAIN, line);
 }
 
+// Where it lies; of a library that no package owns also what tells one build from another.
+static void place(struct nk_page *page, const struct nk_run_container *c, struct nk_buf *line)
+{
+    const struct nk_run_library *library = c ? c->library : NULL;
+    nk_words_place(line, c, page->full_paths);
+    nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, line);
+    if (!library || *library->package || (!*library->version && !*library->build_id)) return;
+    nk_buf_text(line, "of no package");
+    if (*library->version) nk_buf_format(line, "; version %s by its name", library->version);
+    if (*library->build_id) nk_buf_format(line, "; build-id %s", library->build_id);
+    nk_page_buf(page, 4, "", NK_STYLE_PLAIN, line);
+}
+
 // Container, images and need of a kernel on a GPU, and the reason where it says more than the lists.
 static void images(struct nk_page *page, struct nk_run *run, const struct nk_run_container *c,
                    const unsigned char *holds, const struct nk_run_gpu *gpu, struct nk_verdict verdict)
 {
     struct nk_buf line = {0};
-    nk_words_place(&line, c, page->full_paths);
-    nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
+    place(page, c, &line);
     has(page, c, holds, &line);
     if (verdict.runs == NK_RUNS_NONE || verdict.runs == NK_RUNS_HOLLOW) {
         nk_words_needs(&line, run, c, holds, gpu);
@@ -203,8 +215,7 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
     if (f->class != NK_CLASS_OTHER)
         images(page, run, f->container, f->kernel ? f->kernel->holds : NULL, f->gpu, f->verdict);
     else if (f->container) {
-        nk_words_place(&line, f->container, page->full_paths);
-        nk_page_buf(page, 4, "in", NK_STYLE_PLAIN, &line);
+        place(page, f->container, &line);
         if (f->r.kind == NK_FAILED_LOAD) has(page, f->container, NULL, &line);
     }
     nk_row_trail(page, run, f);

@@ -81,7 +81,7 @@ static void describe(struct store *store, struct nk_advice_case *about, struct n
     nk_advice_case_init(about);
     if (c->library) {
         about->package = plain(c->library->package);
-        about->version = plain(c->library->version);
+        about->version = *c->library->package ? plain(c->library->version) : "";
         about->source = c->library->source;
         about->installer = c->library->installer;
         nk_words_origin(&store->origin, c->library->origin, full);

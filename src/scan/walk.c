@@ -85,6 +85,7 @@ static void find_package(struct nk_scan *scan, const char *path, struct nk_packa
     else if (real)
         nk_package_find(real, package, NULL);
     free(real);
+    if (!*package->name) *package = (struct nk_package){0}; // a version in the file's name is shown with the name
     note_unowned(scan, path, folder, *package->name);
 }
 

@@ -179,8 +179,18 @@ def test_a_library_of_nobody_is_known_by_its_build_id(run, store, calls, place):
     out = calls(built)
     (entry,) = [e for e in out.report["libraries"] if claims.base(e["path"]) == "libmine.so"]
     assert (entry["package"], entry["build_id"]) == (None, "00c0ffee")
+    assert "of no package; build-id 00c0ffee" in out.text
     item = scanning.scan(built)["items"][0]
     assert item["package"] is None
+
+
+def test_a_library_of_nobody_has_the_version_in_its_own_name(calls, place):
+    path = place(OLD, "opt/libmine.so.4.10.0")
+    link = path.with_name("libmine.so.410")
+    link.symlink_to(path.name)
+    out = calls(link)
+    assert (out.report["failures"][0]["package"], out.report["failures"][0]["version"]) == (None, "4.10.0")
+    assert "of no package; version 4.10.0 by its name" in out.text
 
 
 # ---- and in doctor

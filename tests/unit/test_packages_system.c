@@ -198,6 +198,29 @@ TEST(a_list_that_cannot_be_read_is_passed_over)
     assert_nobody("/usr/lib/y.so");
 }
 
+TEST(the_version_of_a_library_that_nobody_owns_is_that_of_its_own_name)
+{
+    (void)state;
+    struct nk_package found;
+    char path[4096], name[4096];
+    put("/opt/cv/lib/libcv.so.4.10.0", "");
+    put("/opt/cv/lib/libplain.so.1", "");
+    put("/opt/cv/lib/libodd.so.1.x", "");
+    snprintf(path, sizeof path, "%s/opt/cv/lib/libcv.so.4.10.0", root);
+    snprintf(name, sizeof name, "%s/opt/cv/lib/libcv.so.410", root);
+    assert_int_equal(symlink("libcv.so.4.10.0", name), 0);
+    assert_int_equal(nk_package_find(name, &found, NULL), 1);
+    assert_string_equal(found.name, "");
+    assert_string_equal(found.version, "4.10.0");
+    assert_string_equal(found.source, "name");
+    snprintf(path, sizeof path, "%s/opt/cv/lib/libplain.so.1", root);
+    assert_int_equal(nk_package_find(path, &found, NULL), 1);
+    assert_string_equal(found.version, "");
+    snprintf(path, sizeof path, "%s/opt/cv/lib/libodd.so.1.x", root);
+    assert_int_equal(nk_package_find(path, &found, NULL), 1);
+    assert_string_equal(found.version, "");
+}
+
 TEST(a_machine_without_dpkg_has_no_owner)
 {
     (void)state;
@@ -227,6 +250,7 @@ static const struct CMUnitTest tests[] = {
     T(the_beginning_of_a_listed_name_is_no_match),
     T(a_package_that_status_does_not_know_has_no_version),
     T(a_list_that_cannot_be_read_is_passed_over),
+    T(the_version_of_a_library_that_nobody_owns_is_that_of_its_own_name),
     T(a_machine_without_dpkg_has_no_owner),
 };
 

@@ -90,7 +90,8 @@ static void another_error_is_never_called_a_missing_image(void **state)
                      "\n"
                      "  FAILED  work\n"
                      "          cuLaunchKernel was followed by 719 CUDA_ERROR_LAUNCH_FAILED, once\n"
-                     "    in    /opt/libk.so\n");
+                     "    in    /opt/libk.so\n"
+                     "          of no package; build-id 00ff\n");
 }
 
 static void a_refused_query_is_no_failure(void **state)
