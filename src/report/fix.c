@@ -270,7 +270,7 @@ void nk_block_repairs(struct nk_page *page, const struct nk_advice *advice, cons
     for (size_t i = 0; i < advice->count; i++) {
         const struct nk_repair *repair = &advice->repair[i];
         struct nk_buf line = {0};
-        if (!i && name) nk_text_add(&line, advice->language, NK_TEXT_FOR, name, NULL, NULL, NULL);
+        if (!i && name && *name) nk_text_add(&line, advice->language, NK_TEXT_FOR, name, NULL, NULL, NULL);
         nk_buf_text(&line, repair->text.data ? repair->text.data : "");
         nk_buf_format(&line, chinese ? "（%s）" : " (%s)", nk_text_raw(advice->language, repair->safe_because));
         if (line.data) nk_block_sentence(page, i ? "or" : "fix", line.data);

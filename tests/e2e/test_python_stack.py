@@ -132,6 +132,7 @@ def script(tmp_path):
     return write
 
 
+@pytest.mark.plain  # a sanitizer puts frames of its own below ours
 def test_the_report_shows_the_lines_above_the_native_stack(run, misfit, script):
     out = run(sys.executable, script("print(outer())"), misfit)
     lines = out.text.splitlines()
