@@ -76,7 +76,7 @@ $B/libnokernel.so: $(PRE_OBJ) $B/libnk.a $B/exports.map
 
 $B/nokernel: $(CLI_OBJ) $B/libnk.a
 	$(call say,LD,$@)
-	$Q$(CC) $(SANFLAGS) -o $@ $(CLI_OBJ) $B/libnk.a $(ISAL) -larchive -ljansson -llz4 -lzstd -ldl -lpthread
+	$Q$(CC) $(SANFLAGS) -o $@ $(CLI_OBJ) $B/libnk.a $(ISAL) -ljansson -llz4 -lzstd -ldl -lpthread
 	$(if $(ISAL),,@echo '  NOTE  ISA-L (Debian: libisal-dev) is not there: wheels are read at half the speed')
 
 $B/unit/%: tests/unit/%.c $B/libnk.a

@@ -2,10 +2,9 @@
 #define _GNU_SOURCE
 #include "merge/contents.h"
 #include "base/file.h"
+#include "base/libarchive.h"
 #include "recording/event.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MEMBER    (256u << 20) // bytes of a member, or of standard input
-#define FROM_ZERO (4ull << 30) // bytes that may come out of one archive
+#define MEMBER    (256u << 20)         // bytes of a member, or of standard input
+#define FROM_ZERO (4ull << 30)         // bytes that may come out of one archive
+static const struct nk_libarchive *la; // since the first archive
 enum { DEEPEST = 4, LOOK = 4096 };
 
 // Something with a name and bytes: a file, standard input, or the member of an archive.
@@ -125,10 +125,10 @@ static bool pull(struct archive *from, struct nk_buf *out, uint64_t *left, struc
         const void *block;
         size_t size;
         la_int64_t offset;
-        int result = archive_read_data_block(from, &block, &size, &offset);
+        int result = la->archive_read_data_block(from, &block, &size, &offset);
         if (result == ARCHIVE_EOF) return true;
         if (result < ARCHIVE_WARN) {
-            const char *why = archive_error_string(from);
+            const char *why = la->archive_error_string(from);
             return nk_fail(err, NK_ERR_BAD_INPUT, "%s", why ? why : "cannot be read"), false;
         }
         if (out->size + size > MEMBER || size > *left)
@@ -144,10 +144,10 @@ static bool pull(struct archive *from, struct nk_buf *out, uint64_t *left, struc
 static void member(struct nk_merge_contents *c, const struct thing *outer, struct archive *from,
                    struct archive_entry *entry, bool raw, uint64_t *left)
 {
-    const char *name = archive_entry_pathname_utf8(entry);
+    const char *name = la->archive_entry_pathname_utf8(entry);
     struct nk_buf whole = {0}, shown = {0};
     struct nk_err err;
-    if (!name) name = archive_entry_pathname(entry);
+    if (!name) name = la->archive_entry_pathname(entry);
     nk_buf_text(&shown, outer->name);
     if (!raw) nk_buf_format(&shown, ": %s", name ? name : "(a name that cannot be read)");
     if (!pull(from, &whole, left, &err)) {
@@ -160,15 +160,15 @@ static void member(struct nk_merge_contents *c, const struct thing *outer, struc
     nk_buf_free(&shown);
 }
 
-static struct archive *open_archive(struct nk_bytes bytes)
+static struct archive *open_archive(struct nk_bytes bytes, struct nk_err *err)
 {
-    struct archive *a = archive_read_new();
+    struct archive *a = (la = nk_libarchive(err)) ? la->archive_read_new() : NULL;
     if (!a) return NULL;
-    archive_read_support_filter_all(a);
-    archive_read_support_format_all(a);
-    archive_read_support_format_raw(a); // one compressed file
-    if (archive_read_open_memory(a, bytes.data, bytes.size) == ARCHIVE_OK) return a;
-    archive_read_free(a);
+    la->archive_read_support_filter_all(a);
+    la->archive_read_support_format_all(a);
+    la->archive_read_support_format_raw(a); // one compressed file
+    if (la->archive_read_open_memory(a, bytes.data, bytes.size) == ARCHIVE_OK) return a;
+    la->archive_read_free(a);
     return NULL;
 }
 
@@ -176,23 +176,26 @@ static struct archive *open_archive(struct nk_bytes bytes)
 static bool archive(struct nk_merge_contents *c, const struct thing *t)
 {
     struct archive_entry *entry;
-    struct archive *a = t->bytes.size && t->depth < DEEPEST ? open_archive(t->bytes) : NULL;
+    struct nk_err err = {0};
+    struct archive *a = t->bytes.size && t->depth < DEEPEST ? open_archive(t->bytes, &err) : NULL;
     bool raw = false, any = false;
     uint64_t left = FROM_ZERO;
     int result;
-    while (a && (result = archive_read_next_header(a, &entry)) != ARCHIVE_EOF && !raw) {
-        raw = archive_format(a) == ARCHIVE_FORMAT_RAW;
+    while (a && (result = la->archive_read_next_header(a, &entry)) != ARCHIVE_EOF && !raw) {
+        raw = la->archive_format(a) == ARCHIVE_FORMAT_RAW;
         // Every file is "raw"; a compressed one has a filter.
-        if (result < ARCHIVE_WARN || (raw && archive_filter_count(a) < 2)) {
-            const char *why = archive_error_string(a);
+        if (result < ARCHIVE_WARN || (raw && la->archive_filter_count(a) < 2)) {
+            const char *why = la->archive_error_string(a);
             if (any) problem_about(c, t->name, why ? why : "cannot be read");
             break;
         }
         any = true;
-        if (raw || archive_entry_filetype(entry) == AE_IFREG) member(c, t, a, entry, raw, &left);
+        if (raw || la->archive_entry_filetype(entry) == AE_IFREG) member(c, t, a, entry, raw, &left);
     }
-    archive_read_free(a);
-    return any;
+    if (a) la->archive_read_free(a);
+    // Whether it is an archive cannot be told without libarchive: who named it shall know why.
+    if (!la && err.code && t->named) problem_about(c, t->name, err.text);
+    return any || (!la && err.code && t->named);
 }
 
 // ---- what it is

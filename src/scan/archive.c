@@ -2,14 +2,13 @@
 // scan/zip.h, of all others through libarchive.
 #define _GNU_SOURCE
 #include "scan/archive.h"
+#include "base/libarchive.h"
 #include "scan/ahead.h"
 #include "scan/members.h"
 #include "scan/read.h"
 #include "scan/stream.h"
 #include "scan/zip.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +20,8 @@
 #define BLOCK      (256u << 10)
 #define SMALL_FILE (1u << 20) // of what the small files say, not more is read
 #define PEEK       512u
-enum { DEEPEST = 4 }; // a tar in a package in a folder of packages in an archive
+static const struct nk_libarchive *la; // since the first reader was made
+enum { DEEPEST = 4 };                  // a tar in a package in a folder of packages in an archive
 
 // The archive that was asked for, with everything nested in it.
 struct outer {
@@ -60,7 +60,7 @@ static void problem(struct outer *outer, const char *member, const char *text)
 // libarchive's words, without the noise of its file names.
 static const char *words(struct archive *from)
 {
-    const char *text = archive_error_string(from);
+    const char *text = la->archive_error_string(from);
     return text ? text : "cannot be read";
 }
 
@@ -69,12 +69,12 @@ static const char *words(struct archive *from)
 // Bytes of the file that were read; bytes that came out of its outermost compression.
 static uint64_t bytes_in(const struct outer *outer)
 {
-    return outer->zip ? nk_zip_passed(outer->zip) : (uint64_t)archive_filter_bytes(outer->file, -1);
+    return outer->zip ? nk_zip_passed(outer->zip) : (uint64_t)la->archive_filter_bytes(outer->file, -1);
 }
 
 static uint64_t bytes_out(const struct outer *outer)
 {
-    return outer->zip ? 0 : (uint64_t)archive_filter_bytes(outer->file, 0);
+    return outer->zip ? 0 : (uint64_t)la->archive_filter_bytes(outer->file, 0);
 }
 
 static bool within_limit(struct outer *outer, uint64_t bytes)
@@ -93,7 +93,7 @@ static int64_t read_some(struct member *m, void *into, size_t size)
 {
     if (m->failed || m->outer->stopped) return -1;
     if (!m->from) return nk_zip_read(m->outer->zip, into, size, &m->err);
-    la_ssize_t got = archive_read_data(m->from, into, size);
+    la_ssize_t got = la->archive_read_data(m->from, into, size);
     return got < 0 ? nk_fail(&m->err, NK_ERR_BAD_INPUT, "%s", words(m->from)) : got;
 }
 
@@ -208,35 +208,41 @@ static la_ssize_t give(struct archive *inner, void *user, const void **block)
     struct member *m = user;
     int64_t got = pull(m, m->block, BLOCK, &m->err);
     *block = m->block;
-    if (got < 0) archive_set_error(inner, EIO, "%s", m->err.text);
+    if (got < 0) la->archive_set_error(inner, EIO, "%s", m->err.text);
     return (la_ssize_t)got;
 }
 
-static struct archive *new_reader(bool seekable)
+// NULL with a sentence.
+static struct archive *new_reader(bool seekable, struct nk_err *err)
 {
-    struct archive *reader = archive_read_new();
-    if (!reader) return NULL;
-    archive_read_support_filter_all(reader);
-    archive_read_support_format_tar(reader);
-    archive_read_support_format_gnutar(reader);
-    archive_read_support_format_ar(reader);
-    archive_read_support_format_cpio(reader);
-    if (seekable) archive_read_support_format_zip_seekable(reader);
-    archive_read_support_format_zip_streamable(reader);
+    if (!(la = nk_libarchive(err))) return NULL;
+    struct archive *reader = la->archive_read_new();
+    if (!reader) {
+        nk_fail(err, NK_ERR_MEMORY, "not enough memory");
+        return NULL;
+    }
+    la->archive_read_support_filter_all(reader);
+    la->archive_read_support_format_tar(reader);
+    la->archive_read_support_format_gnutar(reader);
+    la->archive_read_support_format_ar(reader);
+    la->archive_read_support_format_cpio(reader);
+    if (seekable) la->archive_read_support_format_zip_seekable(reader);
+    la->archive_read_support_format_zip_streamable(reader);
     return reader;
 }
 
 static void read_nested(struct member *m, int depth)
 {
-    struct archive *inner = depth < DEEPEST ? new_reader(false) : NULL;
+    struct nk_err err = {.text = "archives are nested too deep"};
+    struct archive *inner = depth < DEEPEST ? new_reader(false, &err) : NULL;
     m->block = malloc(BLOCK);
     if (!inner || !m->block)
-        problem(m->outer, m->name, inner ? "not enough memory" : "archives are nested too deep");
-    else if (archive_read_open(inner, m, NULL, give, NULL) != ARCHIVE_OK)
+        problem(m->outer, m->name, inner ? "not enough memory" : err.text);
+    else if (la->archive_read_open(inner, m, NULL, give, NULL) != ARCHIVE_OK)
         m->outer->scan->others++; // compressed, and no archive
     else
         read_members(m->outer, inner, m->name, depth + 1, false);
-    archive_read_free(inner);
+    if (inner) la->archive_read_free(inner);
     free(m->block);
 }
 
@@ -300,28 +306,28 @@ static void skip(struct outer *outer, struct archive *from)
     const void *block;
     size_t size;
     la_int64_t offset;
-    if ((archive_format(from) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP) return;
-    while (archive_read_data_block(from, &block, &size, &offset) == ARCHIVE_OK)
+    if ((la->archive_format(from) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP) return;
+    while (la->archive_read_data_block(from, &block, &size, &offset) == ARCHIVE_OK)
         if (!within_limit(outer, size)) return;
 }
 
 static void read_entry(struct outer *outer, struct archive *from, struct archive_entry *entry, const char *prefix,
                        int depth)
 {
-    const char *name = archive_entry_pathname_utf8(entry);
-    if (!name) name = archive_entry_pathname(entry);
+    const char *name = la->archive_entry_pathname_utf8(entry);
+    if (!name) name = la->archive_entry_pathname(entry);
     if (!name) name = "(a name that cannot be read)";
     // Members of `ar` may come without a type.
-    if (archive_entry_filetype(entry) != AE_IFREG && archive_entry_filetype(entry) != 0) return;
-    if (archive_entry_hardlink(entry)) {
+    if (la->archive_entry_filetype(entry) != AE_IFREG && la->archive_entry_filetype(entry) != 0) return;
+    if (la->archive_entry_hardlink(entry)) {
         outer->scan->links++;
         return;
     }
-    if (archive_entry_is_data_encrypted(entry)) {
+    if (la->archive_entry_is_data_encrypted(entry)) {
         if (!outer->encrypted) problem(outer, name, "is encrypted (and maybe other members are)");
         outer->encrypted = true;
     } else {
-        int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+        int64_t size = la->archive_entry_size_is_set(entry) ? la->archive_entry_size(entry) : 0;
         read_named(outer, from, prefix, name, size, depth);
     }
     if (!outer->stopped) skip(outer, from);
@@ -332,11 +338,11 @@ static void read_members(struct outer *outer, struct archive *from, const char *
     struct archive_entry *entry;
     int result;
     bool any = false, told = false; // a problem of the member before is the reason for what follows
-    while (!outer->stopped && (result = archive_read_next_header(from, &entry)) != ARCHIVE_EOF) {
+    while (!outer->stopped && (result = la->archive_read_next_header(from, &entry)) != ARCHIVE_EOF) {
         if (result == ARCHIVE_RETRY) continue;
         if (result < ARCHIVE_WARN) {
             // A compressed file that is no archive was not expected to be one, unless somebody said so.
-            bool none = !any && (archive_format(from) & ARCHIVE_FORMAT_BASE_MASK) == 0;
+            bool none = !any && (la->archive_format(from) & ARCHIVE_FORMAT_BASE_MASK) == 0;
             if (none && !asked)
                 outer->scan->others++;
             else if (!told)
@@ -389,17 +395,18 @@ static bool read_at(void *user, uint64_t at, void *into, size_t size)
 
 static void read_by_libarchive(struct outer *outer, bool asked)
 {
-    outer->file = new_reader(true);
+    struct nk_err err;
+    outer->file = new_reader(true, &err);
     if (!outer->file)
-        outer->scan->failed = true;
-    else if (archive_read_open_filename(outer->file, outer->path, BLOCK) == ARCHIVE_OK)
+        problem(outer, "", err.text);
+    else if (la->archive_read_open_filename(outer->file, outer->path, BLOCK) == ARCHIVE_OK)
         read_members(outer, outer->file, "", 0, asked);
     else if (asked)
         problem(outer, "", words(outer->file));
     else
         outer->scan->others++;
     hand_over(outer);
-    archive_read_free(outer->file);
+    if (outer->file) la->archive_read_free(outer->file);
 }
 
 void nk_scan_archive(struct nk_scan *scan, const char *path, bool asked, const struct nk_scan_options *options)

@@ -258,3 +258,34 @@ def test_long_work_says_on_a_terminal_how_far_it_is_and_wipes_that(large, tmp_pa
         assert "% of" in seen and "folder/large.so" in seen
         assert seen.endswith("\r\x1b[K")
     assert on_a_terminal(path, term="dumb") == ""
+
+
+@pytest.fixture
+def without_libarchive(tmp_path):
+    """An environment in which libarchive cannot be opened: what stands in its place is no library."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "libarchive.so.13").write_text("")
+    return {**os.environ, "LD_LIBRARY_PATH": str(hidden)}
+
+
+def test_without_libarchive_an_archive_is_named_and_the_rest_is_read(library, tmp_path, without_libarchive):
+    path = tmp_path / "code.tar"
+    path.write_bytes(tar(("lib.so", library.read_bytes())))
+    out = scan(path, library, code=3, env=without_libarchive)
+    assert "code.tar: libarchive is needed to read an archive: " in out["stderr"], out["stderr"]
+    assert archs(only(out)) == archs(only(scan(library)))
+
+
+def test_commands_that_read_no_archive_do_not_load_libarchive(library, tmp_path, without_libarchive):
+    for words in (["--version"], ["explain", "209"], ["scan", str(library)]):
+        done = subprocess.run([COMMAND, *words], capture_output=True, text=True, env={**without_libarchive, "LD_DEBUG": "files"})
+        assert done.returncode == 0 and "libjansson" in done.stderr
+        assert "libarchive" not in done.stderr, done.stderr
+
+
+def test_merge_without_libarchive_says_what_it_needs(tmp_path, without_libarchive):
+    path = tmp_path / "reports.tar"
+    path.write_bytes(tar(("a.json", b"{}")))
+    done = command("merge", path, env=without_libarchive)
+    assert done.returncode == 3 and "libarchive is needed to read an archive" in done.stderr, done.stderr
