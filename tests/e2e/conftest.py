@@ -11,6 +11,7 @@ Environment: B the build folder (default build), NOKERNEL_SIM the folder of the 
 NOKERNEL_CACHE the downloads, NOKERNEL_MUST_RUN=1 makes a skipped test a failed one.
 """
 
+import ctypes
 import functools
 import json
 import os
@@ -137,6 +138,15 @@ def report_at_exit(plain, done, recordings, env):
     rest = functools.reduce(lambda rest, text: rest.replace(text, "", 1), texts, done.stderr)
     assert rest == plain.stderr, f"the library wrote more than its report:\n{rest}"
     return "".join(texts)
+
+
+def without_privilege():
+    """To be called in the child: root reads everything, unless it gives that up."""
+    if os.geteuid() == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+            if libc.prctl(24, capability, 0, 0, 0):  # PR_CAPBSET_DROP
+                os._exit(99)
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 The driver is the simulated one; what the machine has else (/proc, /dev, toolkits) is staged below a root.
 """
 
-import ctypes
 import os
 import subprocess
 import time
 
 import pytest
 import scanning
-from conftest import SIM, preload
+from conftest import SIM, preload, without_privilege
 from doctoring import Environment, area, codes, doctor, finding
 from fixtures import images
 
@@ -35,15 +34,6 @@ def env(tmp_path, library):
 def live(where, sm="80", **how):
     """With the GPUs of the simulated driver."""
     return doctor("--recordings", "none", python=where, sm=sm, **how)
-
-
-def without_privilege():
-    """To be called in the child: root opens everything, unless it gives that up."""
-    if os.geteuid() == 0:
-        libc = ctypes.CDLL(None, use_errno=True)
-        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-            if libc.prctl(24, capability, 0, 0, 0):  # PR_CAPBSET_DROP
-                os._exit(99)
 
 
 def asked(where, gpu="sm_80@580", *more, **how):

@@ -13,7 +13,7 @@ import zlib
 
 import pytest
 
-from conftest import COMMAND, command
+from conftest import COMMAND, command, without_privilege
 from fixtures import images
 from scanning import libraries, scan, shared
 
@@ -32,15 +32,6 @@ def folder(good, tmp_path):
     inner.mkdir()
     (inner / "z.so").write_bytes(good.read_bytes())
     return inner
-
-
-def without_privilege():
-    """To be called in the child: root reads everything, unless it gives that up."""
-    if os.geteuid() == 0:
-        libc = ctypes.CDLL(None, use_errno=True)
-        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-            if libc.prctl(24, capability, 0, 0, 0):  # PR_CAPBSET_DROP
-                os._exit(99)
 
 
 @pytest.fixture(scope="session")
