@@ -30,6 +30,13 @@ struct nk_verdict nk_sums_kernel(const struct nk_run *run, const struct nk_run_k
 // True when the kernel was launched and the driver did it, though the rules say that it cannot run there.
 bool nk_sums_runs_against_rules(const struct nk_run *run, const struct nk_run_kernel *kernel);
 
+// What a runtime was refused of a library when the program started.
+struct nk_refusals {
+    size_t refused, loaded; // fat binaries
+    bool whole;             // all were, or would have been: a start that gives up leaves the rest untried
+};
+struct nk_refusals nk_sums_refusals(const struct nk_run *run, const struct nk_run_library *library);
+
 // The containers of a library on a GPU. Relocatable ones and those without a kernel do not count.
 struct nk_cover {
     size_t native, jit, none, unknown;

@@ -22,22 +22,6 @@ static void named(struct nk_buf *out, const struct nk_run_library *library, bool
 
 // ---- refused at start-up
 
-struct refusals {
-    size_t refused, loaded;
-};
-
-static struct refusals refusals(const struct nk_run *run, const struct nk_run_library *library)
-{
-    struct refusals r = {0};
-    for (size_t i = 0; i < run->container_count; i++) {
-        const struct nk_run_container *c = &run->containers[i];
-        if (c->library != library || c->r.origin == NK_ORIGIN_SCANNED) continue;
-        r.refused += c->refused;
-        r.loaded++;
-    }
-    return r;
-}
-
 static void has_and_needs(struct nk_page *page, const struct nk_run *run, const struct nk_run_library *library,
                           struct nk_buf *line)
 {
@@ -60,8 +44,8 @@ void nk_block_refused(struct nk_page *page, struct nk_run *run)
     for (int whole = 1; whole >= 0; whole--)
         for (size_t i = 0; i < run->library_count; i++) {
             const struct nk_run_library *library = &run->libraries[i];
-            struct refusals r = refusals(run, library);
-            if (!r.refused || (r.refused == r.loaded) != whole) continue;
+            struct nk_refusals r = nk_sums_refusals(run, library);
+            if (!r.refused || r.whole != whole) continue;
             if (!shown++)
                 heading(page,
                         "refused when the program started: which kernel it wanted cannot be seen here, because its "

@@ -146,25 +146,13 @@ static void add(struct found *found, struct nk_fix *fix, struct nk_run *run, con
     found->container[found->count++] = c;
 }
 
-// A library that was refused whole when the program started.
-static bool refused_whole(const struct nk_run *run, const struct nk_run_library *library)
-{
-    size_t refused = 0, loaded = 0;
-    for (size_t i = 0; library && i < run->container_count; i++)
-        if (run->containers[i].library == library && run->containers[i].r.origin != NK_ORIGIN_SCANNED) {
-            refused += run->containers[i].refused;
-            loaded++;
-        }
-    return refused && refused == loaded;
-}
-
 // A program that ended before it launched anything: all that is known is what was refused at its start.
 static void add_refused(struct found *found, struct nk_fix *fix, struct nk_run *run, bool full)
 {
     if (run->failure_count || !run->gpu_count || (run->has_exit && !run->exit.status)) return;
     for (size_t i = 0; i < run->container_count; i++) {
         struct nk_run_container *c = &run->containers[i];
-        if (!c->refused || !refused_whole(run, c->library)) continue;
+        if (!c->refused || !nk_sums_refusals(run, c->library).whole) continue;
         struct nk_run_kernel unnamed = {.container = c};
         struct nk_verdict verdict = nk_sums_kernel(run, &unnamed, &run->gpus[0]);
         if (verdict.runs == NK_RUNS_NONE) add(found, fix, run, c, &run->gpus[0], NULL, verdict, verdict.expected, full);

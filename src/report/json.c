@@ -84,17 +84,11 @@ static void add_kernel(const struct nk_json_at *at, const struct nk_run_kernel *
 
 static void add_refused(const struct nk_json_at *at, const struct nk_run_library *library)
 {
-    size_t refused = 0, loaded = 0;
-    for (size_t i = 0; i < at->run->container_count; i++) {
-        const struct nk_run_container *c = &at->run->containers[i];
-        if (c->library != library || c->r.origin == NK_ORIGIN_SCANNED) continue;
-        refused += c->refused;
-        loaded++;
-    }
-    if (refused)
+    struct nk_refusals r = nk_sums_refusals(at->run, library);
+    if (r.refused)
         json_array_append_new(at->doc->refused, json_pack("{s:I, s:o, s:I, s:I}", "recording", at->index, "library",
-                                                          nk_json_library(at, library), "refused", (json_int_t)refused,
-                                                          "containers", (json_int_t)loaded));
+                                                          nk_json_library(at, library), "refused",
+                                                          (json_int_t)r.refused, "containers", (json_int_t)r.loaded));
 }
 
 static void sum_up(struct nk_json_doc *doc, const struct nk_sums *s, bool first)

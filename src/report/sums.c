@@ -299,3 +299,17 @@ void nk_archs_library(struct nk_archs *archs, const struct nk_run *run, const st
         if (run->containers[i].library == library && nk_sums_stands(&run->containers[i]))
             nk_archs_add(archs, &run->containers[i], NULL);
 }
+
+struct nk_refusals nk_sums_refusals(const struct nk_run *run, const struct nk_run_library *library)
+{
+    struct nk_refusals r = {0};
+    for (size_t i = 0; library && i < run->container_count; i++) {
+        const struct nk_run_container *c = &run->containers[i];
+        if (c->library != library || c->r.origin == NK_ORIGIN_SCANNED) continue;
+        r.refused += c->refused;
+        r.loaded++;
+    }
+    const char *word = r.refused && run->gpu_count ? nk_sums_cover(run, library, &run->gpus[0]).word : NULL;
+    r.whole = r.refused && (r.refused == r.loaded || (word && !strcmp(word, "none")));
+    return r;
+}
