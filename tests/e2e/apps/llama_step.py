@@ -1,4 +1,7 @@
 """Two steps of training a tiny Llama with random weights: nothing is downloaded."""
+import os
+import sys
+
 import torch
 import transformers
 
@@ -18,3 +21,6 @@ for step in range(2):
     optimizer.step()
     torch.cuda.synchronize()
     print("step", step, flush=True)
+sys.stdout.flush()
+# One run in sixteen of PyTorch 2.15 ends by std::terminate in exit(), also without the library.
+os._exit(0)

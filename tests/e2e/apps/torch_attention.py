@@ -1,4 +1,7 @@
 """A layer of attention under autocast, forwards and backwards: cuBLAS, fused attention, and PyTorch's own kernels."""
+import os
+import sys
+
 import torch
 
 torch.manual_seed(0)
@@ -12,3 +15,6 @@ print("attention", tuple(found.shape), found.dtype, flush=True)
 found.float().sum().backward()
 torch.cuda.synchronize()
 print("gradient", tuple(x.grad.shape))
+sys.stdout.flush()
+# One run in sixteen of PyTorch 2.15 ends by std::terminate in exit(), also without the library.
+os._exit(0)

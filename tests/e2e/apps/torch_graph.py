@@ -1,4 +1,7 @@
 """A step of training that is captured once and replayed, as for small models that launch much."""
+import os
+import sys
+
 import torch
 
 x = torch.ones(1024).to("cuda")
@@ -13,3 +16,6 @@ for _ in range(3):
     graph.replay()
 torch.cuda.synchronize()
 print("replayed", tuple(weight.grad.shape))
+sys.stdout.flush()
+# One run in sixteen of PyTorch 2.15 ends by std::terminate in exit(), also without the library.
+os._exit(0)
