@@ -7,6 +7,7 @@
 #include "dso.h"
 #include "entries.h"
 #include "passed.h"
+#include "process.h"
 #include "resolve.h"
 #include "slots.h"
 
@@ -60,6 +61,8 @@ static void *choose_driver(void *handle, const char *name, const void *caller)
     void *real = nk_real_dlsym(handle, name);
     if (!real) return ABSENT;
     if (nk_is_ours(real)) return choose_global(name, caller); // dlopen(NULL): the global scope under another name
+    // What each runtime asks for first: the names of 11.3 and newer, and of those before.
+    if (!strncmp(name, "cuGetProcAddress", 16) || !strcmp(name, "cuInit")) nk_process_watch_again();
     return nk_resolve_driver() ? swapped(real, name, 0, false) : real;
 }
 

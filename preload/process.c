@@ -9,7 +9,9 @@
 #include "resolve.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +20,8 @@ static int exit_status; // of quick_exit, whose handlers are not told it
 
 // Registered at the first CUDA call, so it runs before the runtime's own handlers, which were registered earlier: when
 // other threads still launch while those tear the runtime down, it can crash, and work of ours after them would only
-// give it more time to.
+// give it more time to. Registered again when another runtime of the process looks for the driver, whose handlers came
+// later; the first that is called makes the report.
 static void at_exit(int status, void *unused)
 {
     (void)unused;
@@ -27,11 +30,26 @@ static void at_exit(int status, void *unused)
 
 static void quick(void) { nk_record_finish(NK_EXIT_QUICK, exit_status); }
 
+static _Atomic bool watching;
+
 void nk_process_watch(void)
 {
+    watching = true;
     pthread_atfork(nk_record_fork_prepare, nk_record_fork_parent, nk_record_fork_child);
     on_exit(at_exit, NULL);
     at_quick_exit(quick);
+}
+
+void nk_process_watch_again(void)
+{
+    enum { MOST = 64 }; // one a runtime; a program that asks for ever shall not fill the list of handlers
+    static _Atomic unsigned times;
+    int saved = errno;
+    if (watching && times < MOST) {
+        times++;
+        on_exit(at_exit, NULL);
+    }
+    errno = saved;
 }
 
 // For an end that on_exit did not see.

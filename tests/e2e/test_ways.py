@@ -162,3 +162,13 @@ def test_workers_of_multiprocessing_are_recorded_each_for_itself(run, program, t
 def test_a_forked_child_names_the_recording_of_its_parent(run, program):
     out = run(program("forks", "12.4", GOOD, BAD), "both")
     assert [bool(r["process"].get("parent_recording")) for r in out.reports] == [False, False]  # both began after it
+
+
+@pytest.mark.parametrize("own,other", [("12.4", "12.9"), ("13.5", "12.9"), ("11.8", "13.5")])
+def test_the_report_is_made_before_a_runtime_ends_that_came_later(run, program, own, other):
+    """Other threads may still launch when it does: the less there is to do after that, the better."""
+    plugin = program("plugin", other, GOOD, BAD, static=True, shared=True, flags=["-DSAYS_WHEN_IT_ENDS"], more=["-Wl,-Bsymbolic"])
+    host = program("opens_plugin", own, GOOD, BAD, flags=["-DOWN_KERNELS"], more=["-ldl"])
+    out = run(host, plugin, exit_report=False)
+    assert out.lines == ["own a 0", "plug-in a 0", "plug-in b 209"]
+    assert out.stderr.startswith("nokernel: ") and out.stderr.endswith("\nplug-in gone\n"), out.stderr
