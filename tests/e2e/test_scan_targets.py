@@ -207,7 +207,9 @@ def test_a_signal_ends_long_work_with_its_own_status_and_leaves_no_file(long_wor
     before = sorted(p.name for p in tmp_path.iterdir())
     ours, theirs = pty.openpty()
     env = {**os.environ, "TERM": "xterm", "TMPDIR": str(temporary)}
-    process = subprocess.Popen([COMMAND, "scan", long_work], stdout=subprocess.PIPE, stderr=theirs, env=env, cwd=tmp_path)
+    # Under nohup, or behind a & of a script, the tests themselves ignore some of them, and children inherit that.
+    process = subprocess.Popen([COMMAND, "scan", long_work], stdout=subprocess.PIPE, stderr=theirs, env=env, cwd=tmp_path,
+                               preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     os.close(theirs)
     seen = until_progress(process, ours)
     process.send_signal(number)
