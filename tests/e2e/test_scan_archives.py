@@ -168,7 +168,7 @@ def test_a_cut_archive_is_named_and_what_came_before_the_cut_is_read(library, tm
     path = tmp_path / "cut.tar"
     data = tar(("libmade.so", library.read_bytes()), ("b.so", library.read_bytes()))
     path.write_bytes(data[: len(library.read_bytes()) + 512 + 512 + 2048])
-    out = scan(path, code=3)
+    out = scan("--paths", "full", path, code=3)
     assert "libmade.so" in libraries(out)
     assert [p["path"] for p in out["problems"]] == [f"{path}: b.so"]
 
@@ -178,7 +178,7 @@ def test_a_cut_wheel_is_named(library, tmp_path):
     cut = tmp_path / "cut.whl"
     cut.write_bytes(path.read_bytes()[:-400])
     out = scan(cut, path, code=3)
-    assert len(out["problems"]) >= 1 and str(cut) in out["problems"][0]["path"]
+    assert len(out["problems"]) >= 1 and cut.name in out["problems"][0]["path"]
     assert "made/lib/libmade.so" in libraries(out)
 
 

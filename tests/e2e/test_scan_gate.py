@@ -186,7 +186,7 @@ def test_the_libraries_that_a_process_has_mapped_are_read(native, tmp_path):
     process = subprocess.Popen([sys.executable, "-c", code, copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.stdout.readline()
     try:
-        out = scan("--pid", process.pid)
+        out = scan("--paths", "full", "--pid", process.pid)
     finally:
         process.communicate()
     assert str(copy) in libraries(out)
