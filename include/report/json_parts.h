@@ -5,6 +5,7 @@
 #ifndef NK_REPORT_JSON_PARTS_H
 #define NK_REPORT_JSON_PARTS_H
 
+#include "base/json_text.h"
 #include "report/sums.h"
 #include "report/text.h"
 
@@ -30,7 +31,6 @@ struct nk_json_at {
 
 // ---- values (json_values.c)
 
-json_t *nk_json_or_null(const char *from);                           // null for NULL and ""
 json_t *nk_json_id(const struct nk_json_at *at, uint32_t string);    // a string of the recording
 json_t *nk_json_path(const struct nk_json_at *at, const char *from); // the home folder as "~", unless asked otherwise
 json_t *nk_json_library(const struct nk_json_at *at, const struct nk_run_library *library); // its path; null for NULL

@@ -1,5 +1,6 @@
 // cmd_explain.c - `nokernel explain`: what an error, an architecture or a reason means.
 #define _GNU_SOURCE
+#include "base/json_text.h"
 #include "advice/explain.h"
 #include "cli/command.h"
 #include "report/page.h"
@@ -115,12 +116,6 @@ static json_t *json(const struct nk_explained *e, const char *word)
     return object;
 }
 
-static int dump(const char *part, size_t size, void *out)
-{
-    nk_buf_add(out, part, size);
-    return 0;
-}
-
 static int explain_main(int argc, char **argv)
 {
     bool as_json = false;
@@ -142,12 +137,8 @@ static int explain_main(int argc, char **argv)
             text(&explained, &out, out.size);
         nk_explained_free(&explained);
     }
-    if (as_json) {
-        json_t *root = json_pack("{s:s, s:O}", "schema", "nokernel-explain/1", "explained", all);
-        json_dump_callback(root, dump, &out, JSON_INDENT(1));
-        nk_buf_text(&out, "\n");
-        json_decref(root);
-    }
+    if (as_json)
+        nk_json_write_document(&out, json_pack("{s:s, s:O}", "schema", "nokernel-explain/1", "explained", all));
     json_decref(all);
     int written = nk_cli_write(STDOUT_FILENO, &out);
     nk_buf_free(&out);

@@ -1,5 +1,6 @@
 // cmd_probe.c - `nokernel probe`: does each GPU move memory, and does it launch?
 #define _GNU_SOURCE
+#include "base/json_text.h"
 #include "cli/command.h"
 #include "doctor/doctor.h"
 #include "driver/abi.h"
@@ -233,12 +234,6 @@ static json_t *json_gpu(const struct state *s, size_t i)
                      steps, "wrong_numbers", (int)r->wrong);
 }
 
-static int dump(const char *part, size_t size, void *out)
-{
-    nk_buf_add(out, part, size);
-    return 0;
-}
-
 static void json(struct nk_buf *out, const struct state *s, bool passed)
 {
     json_t *gpus = json_array();
@@ -247,9 +242,7 @@ static void json(struct nk_buf *out, const struct state *s, bool passed)
         json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "schema", "nokernel-probe/1", "version", NK_VERSION,
                   "language", s->doctor.language == NK_CHINESE ? "zh" : "en", "passed", passed, "driver",
                   nk_doctor_json_driver(&s->doctor), "gpus", gpus, "findings", nk_doctor_json_findings(&s->doctor));
-    if (!root || json_dump_callback(root, dump, out, JSON_INDENT(1))) out->failed = true;
-    nk_buf_text(out, "\n");
-    json_decref(root);
+    nk_json_write_document(out, root);
 }
 
 // ---- the probe

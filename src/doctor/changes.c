@@ -1,6 +1,6 @@
 // changes.c - what changed since an environment worked, as text and as JSON.
-#include "base/json_text.h"
 #include "doctor/saved.h"
+#include "base/json_text.h"
 #include "report/fix.h"
 #include "report/page.h"
 
@@ -52,12 +52,6 @@ void nk_doctor_changes_text(struct nk_buf *out, const struct nk_doctor *doctor, 
     way_back(&page, doctor, changes);
 }
 
-static int dump(const char *part, size_t size, void *out)
-{
-    nk_buf_add(out, part, size);
-    return 0;
-}
-
 void nk_doctor_changes_json(struct nk_buf *out, const struct nk_doctor *doctor, const struct nk_doctor_changes *changes)
 {
     json_t *list = json_array(), *commands = json_array();
@@ -78,7 +72,5 @@ void nk_doctor_changes_json(struct nk_buf *out, const struct nk_doctor *doctor, 
     json_t *root = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o}", "schema", "nokernel-doctor-compare/1", "version",
                              NK_VERSION, "saved", changes->saved, "packages", (int)changes->packages, "libraries",
                              (int)changes->libraries, "changes", list, "back", commands);
-    if (!root || json_dump_callback(root, dump, out, JSON_INDENT(1))) out->failed = true;
-    nk_buf_text(out, "\n");
-    json_decref(root);
+    nk_json_write_document(out, root);
 }

@@ -1,7 +1,7 @@
 // json.c - the doctor as JSON (schema nokernel-doctor/1).
 #define _GNU_SOURCE
-#include "base/json_text.h"
 #include "doctor/doctor.h"
+#include "base/json_text.h"
 #include "report/words.h"
 #include "verdict/arch.h"
 
@@ -191,12 +191,6 @@ static json_t *areas(const struct nk_doctor *doctor)
     return array;
 }
 
-static int dump(const char *part, size_t size, void *out)
-{
-    nk_buf_add(out, part, size);
-    return 0;
-}
-
 void nk_doctor_write_json(struct nk_buf *out, const struct nk_doctor *doctor)
 {
     json_t *root =
@@ -205,7 +199,5 @@ void nk_doctor_write_json(struct nk_buf *out, const struct nk_doctor *doctor)
                   !nk_doctor_cause(doctor), "gpus", gpus(doctor), "driver", nk_doctor_json_driver(doctor), "python",
                   python(doctor), "packages", packages(doctor), "libraries", libraries(doctor), "runtimes",
                   runtimes(doctor), "areas", areas(doctor), "findings", nk_doctor_json_findings(doctor));
-    if (!root || json_dump_callback(root, dump, out, JSON_INDENT(1))) out->failed = true;
-    nk_buf_text(out, "\n");
-    json_decref(root);
+    nk_json_write_document(out, root);
 }

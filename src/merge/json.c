@@ -1,24 +1,16 @@
 // json.c - a merge as JSON: what it says, then what each report adds, so that it can be merged again.
 #include "merge/show.h"
+#include "base/json_text.h"
 #include "report/words.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 
-static json_t *or_null(const char *text) { return *text ? json_string(text) : json_null(); }
-
-static int put(const char *part, size_t size, void *out)
-{
-    nk_buf_add(out, part, size);
-    return 0;
-}
-
 // An object on a line of its own.
 static void line(struct nk_buf *out, json_t *object, bool first)
 {
     nk_buf_text(out, first ? "\n  " : ",\n  ");
-    if (!object || json_dump_callback(object, put, out, JSON_COMPACT)) out->failed = true;
-    json_decref(object);
+    nk_json_write(out, object, JSON_COMPACT);
 }
 
 static json_t *number(uint64_t value) { return json_integer((json_int_t)value); }
@@ -43,10 +35,10 @@ static void write_packages(struct nk_buf *out, const struct nk_merge_view *v)
     for (size_t i = 0; i < v->group_count; i++) {
         const struct nk_merge_group *g = &v->groups[i];
         const struct nk_merge_row *row = &v->rows[g->first];
-        json_t *object =
-            json_pack("{s:o, s:o, s:o, s:o, s:o}", "package", or_null(nk_merge_row_text(v, row, NK_FACT_PACKAGE)),
-                      "version", or_null(nk_merge_row_text(v, row, NK_FACT_VERSION)), "sm", sm(row->key->sm), "reports",
-                      number(g->reports), "contradictions", number(g->contradictions));
+        json_t *object = json_pack("{s:o, s:o, s:o, s:o, s:o}", "package",
+                                   nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_PACKAGE)), "version",
+                                   nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_VERSION)), "sm", sm(row->key->sm),
+                                   "reports", number(g->reports), "contradictions", number(g->contradictions));
         add_counts(object, g->of);
         line(out, object, !i);
     }
@@ -57,7 +49,7 @@ static json_t *demangled(const char *name)
 {
     struct nk_buf text = {0};
     if (*name) nk_words_kernel(&text, name, 0);
-    json_t *value = or_null(text.data ? text.data : "");
+    json_t *value = nk_json_or_null(text.data ? text.data : "");
     nk_buf_free(&text);
     return value;
 }
@@ -71,15 +63,15 @@ static void write_kernels(struct nk_buf *out, const struct nk_merge_view *v)
         const char *name = nk_merge_row_text(v, row, NK_FACT_KERNEL);
         line(out,
              json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:b, s:o, s:o, s:o}", "package",
-                       or_null(nk_merge_row_text(v, row, NK_FACT_PACKAGE)), "version",
-                       or_null(nk_merge_row_text(v, row, NK_FACT_VERSION)), "library",
-                       or_null(nk_merge_row_text(v, row, NK_FACT_LIBRARY)), "memory", key->memory, "kernel",
-                       or_null(name), "demangled", demangled(name), "one_of",
-                       or_null(nk_merge_row_text(v, row, NK_FACT_ONE_OF)), "sm", sm(key->sm), "seen",
+                       nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_PACKAGE)), "version",
+                       nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_VERSION)), "library",
+                       nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_LIBRARY)), "memory", key->memory, "kernel",
+                       nk_json_or_null(name), "demangled", demangled(name), "one_of",
+                       nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_ONE_OF)), "sm", sm(key->sm), "seen",
                        nk_seen_word(key->seen), "rules", nk_runs_word(key->rules), "reason",
-                       or_null(nk_merge_row_text(v, row, NK_FACT_REASON)), "contradiction", key->contradiction, "has",
-                       or_null(nk_merge_row_text(v, row, NK_FACT_HAS)), "reports", number(row->reports), "launches",
-                       number(row->launches)),
+                       nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_REASON)), "contradiction", key->contradiction,
+                       "has", nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_HAS)), "reports", number(row->reports),
+                       "launches", number(row->launches)),
              !i);
     }
     nk_buf_text(out, "\n ],\n");
@@ -91,10 +83,11 @@ static void write_gpus(struct nk_buf *out, const struct nk_merge_view *v)
     for (size_t i = 0; i < v->gpu_count; i++) {
         const struct nk_merge_row *row = &v->gpus[i];
         line(out,
-             json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name", or_null(nk_merge_row_text(v, row, NK_FACT_KERNEL)),
-                       "sm", sm(row->key->sm), "driver", or_null(nk_merge_row_text(v, row, NK_FACT_VERSION)), "cuda",
-                       or_null(nk_merge_row_text(v, row, NK_FACT_LIBRARY)), "reports", number(row->reports), "gpus",
-                       number(row->launches)),
+             json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+                       nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_KERNEL)), "sm", sm(row->key->sm), "driver",
+                       nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_VERSION)), "cuda",
+                       nk_json_or_null(nk_merge_row_text(v, row, NK_FACT_LIBRARY)), "reports", number(row->reports),
+                       "gpus", number(row->launches)),
              !i);
     }
     nk_buf_text(out, "\n ],\n");

@@ -1,5 +1,6 @@
 // json.c - the report as JSON, of the schema "nokernel-report/1".
 #include "report/json.h"
+#include "base/json_text.h"
 #include "report/fix_json.h"
 #include "report/json_parts.h"
 #include "report/words.h"
@@ -164,12 +165,6 @@ static json_t *summary(const struct nk_json_doc *doc, bool asked)
     return object;
 }
 
-static int dump_to_buf(const char *part, size_t size, void *out)
-{
-    nk_buf_add(out, part, size);
-    return 0;
-}
-
 static int write_out(struct nk_json_doc *doc, const struct nk_text_options *options, struct nk_buf *out)
 {
     json_t *root =
@@ -183,10 +178,8 @@ static int write_out(struct nk_json_doc *doc, const struct nk_text_options *opti
     if (options->exercised)
         json_object_set_new(root, "exercised", nk_json_exercised(options->exercised, options->full_paths));
     if (options->everywhere) json_object_set_new(root, "everywhere", nk_json_everywhere(options->everywhere));
-    int result = json_dump_callback(root, dump_to_buf, out, JSON_INDENT(1));
-    nk_buf_text(out, "\n");
-    json_decref(root);
-    return result || out->failed ? -1 : 0;
+    nk_json_write_document(out, root);
+    return out->failed ? -1 : 0;
 }
 
 int nk_report_json(const char *const *paths, size_t count, const struct nk_text_options *options, struct nk_buf *out,

@@ -6,8 +6,6 @@
 
 #include <time.h>
 
-json_t *nk_json_or_null(const char *from) { return from && *from ? nk_json_text(from) : json_null(); }
-
 json_t *nk_json_id(const struct nk_json_at *at, uint32_t string)
 {
     return nk_json_or_null(nk_run_text(at->run, string));

@@ -123,8 +123,6 @@ void nk_scan_diff_text(struct nk_buf *out, const struct nk_scan *old, const stru
 
 // ---- JSON
 
-static json_t *word(const char *from) { return from && *from ? nk_json_text(from) : json_null(); }
-
 static json_t *shown(const struct nk_scan_library *library, const struct nk_scan_show *show)
 {
     return library ? nk_scan_json_path(library->path, show) : json_null();
@@ -134,7 +132,7 @@ static json_t *arch(const struct nk_scan_change *t)
 {
     struct nk_buf out = {0};
     nk_scan_arch_text(&out, &t->arch, false);
-    json_t *value = word(out.data);
+    json_t *value = nk_json_or_null(out.data);
     nk_buf_free(&out);
     return value;
 }
@@ -142,7 +140,7 @@ static json_t *arch(const struct nk_scan_change *t)
 static json_t *name_list(const char *const *list, size_t count)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < count; i++) json_array_append_new(array, word(list[i]));
+    for (size_t i = 0; i < count; i++) json_array_append_new(array, nk_json_or_null(list[i]));
     return array;
 }
 
@@ -152,7 +150,7 @@ static json_t *runs(const struct nk_scan_library *library, const struct nk_scan_
     for (size_t i = 0; i < show->gpus->count; i++) {
         struct nk_scan_counts counts;
         enum nk_scan_word w = library ? nk_scan_judge(library, &show->gpus->gpu[i].target, &counts) : NK_SCAN_EMPTY;
-        json_object_set_new(object, show->gpus->gpu[i].text, word(library ? nk_scan_word(w) : NULL));
+        json_object_set_new(object, show->gpus->gpu[i].text, nk_json_or_null(library ? nk_scan_word(w) : NULL));
     }
     return object;
 }
@@ -172,9 +170,11 @@ static json_t *one_json(const struct nk_scan_pair *pair, const struct nk_scan_sh
     }
     const struct nk_scan_item *item = pair->new_item ? pair->new_item : pair->old_item;
     json_t *object = json_object();
-    json_object_set_new(object, "package", word(item->package.name));
-    json_object_set_new(object, "old_version", word(pair->old_item ? pair->old_item->package.version : NULL));
-    json_object_set_new(object, "new_version", word(pair->new_item ? pair->new_item->package.version : NULL));
+    json_object_set_new(object, "package", nk_json_or_null(item->package.name));
+    json_object_set_new(object, "old_version",
+                        nk_json_or_null(pair->old_item ? pair->old_item->package.version : NULL));
+    json_object_set_new(object, "new_version",
+                        nk_json_or_null(pair->new_item ? pair->new_item->package.version : NULL));
     json_object_set_new(object, "old_path", shown(pair->old_library, show));
     json_object_set_new(object, "new_path", shown(pair->new_library, show));
     json_object_set_new(object, "archs", json_pack("{s:o,s:o}", "gained", gained, "lost", lost));
@@ -186,12 +186,6 @@ static json_t *one_json(const struct nk_scan_pair *pair, const struct nk_scan_sh
     json_object_set_new(object, "new_runs", runs(pair->new_library, show));
     nk_scan_changes_free(&c);
     return object;
-}
-
-static int add(const char *data, size_t size, void *out)
-{
-    nk_buf_add(out, data, size);
-    return 0;
 }
 
 void nk_scan_diff_json(struct nk_buf *out, const struct nk_scan *old, const struct nk_scan *new_one,
@@ -207,8 +201,7 @@ void nk_scan_diff_json(struct nk_buf *out, const struct nk_scan *old, const stru
     json_t *root =
         json_pack("{s:s,s:{s:s,s:s},s:o,s:o,s:o}", "schema", "nokernel-scan-diff/1", "tool", "name", "nokernel",
                   "version", NK_VERSION, "gpus", nk_scan_json_gpus(show), "libraries", list, "problems", problems);
-    if (!pairs || json_dump_callback(root, add, out, JSON_INDENT(1))) out->failed = true;
-    nk_buf_text(out, "\n");
-    json_decref(root);
+    if (!pairs) out->failed = true;
+    nk_json_write_document(out, root);
     free(pairs);
 }

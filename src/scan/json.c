@@ -1,7 +1,7 @@
 // json.c - a scan as JSON, of the schema "nokernel-scan/1".
 #define _GNU_SOURCE
-#include "base/json_text.h"
 #include "scan/json.h"
+#include "base/json_text.h"
 #include "image/kernels.h"
 #include "scan/words.h"
 
@@ -9,8 +9,6 @@
 #include <string.h>
 
 // ---- values
-
-static json_t *text_or_null(const char *from) { return *from ? nk_json_text(from) : json_null(); }
 
 static json_t *buf(struct nk_buf *from)
 {
@@ -137,7 +135,7 @@ static json_t *verdicts(const struct nk_scan_library *library, const struct nk_s
         put(entry, "none", number(counts.none));
         put(entry, "unknown", number(counts.unknown));
         put(entry, "names_none", number(counts.names_none));
-        put(entry, "reason", text_or_null(nk_reason_key(counts.reason)));
+        put(entry, "reason", nk_json_or_null(nk_reason_key(counts.reason)));
         put(object, gpu->text, entry);
     }
     return object;
@@ -210,9 +208,9 @@ static json_t *one_item(const struct nk_scan_item *item, const struct nk_scan_sh
 {
     json_t *object = json_object(), *libraries = json_array();
     put(object, "path", nk_scan_json_path(item->path, show));
-    put(object, "package", text_or_null(item->package.name));
-    put(object, "version", text_or_null(item->package.version));
-    put(object, "source", text_or_null(item->package.source));
+    put(object, "package", nk_json_or_null(item->package.name));
+    put(object, "version", nk_json_or_null(item->package.version));
+    put(object, "source", nk_json_or_null(item->package.source));
     for (size_t i = 0; i < item->count; i++) json_array_append_new(libraries, one_library(item->libraries[i], show));
     put(object, "libraries", libraries);
     return object;
@@ -226,7 +224,7 @@ static json_t *finding_list(const struct nk_scan_findings *findings, const struc
         json_t *entry = json_object();
         put(entry, "rule", json_string(nk_scan_rule_word(f->rule)));
         put(entry, "gpu", f->gpu ? json_string(f->gpu->text) : json_null());
-        put(entry, "package", text_or_null(f->item->package.name));
+        put(entry, "package", nk_json_or_null(f->item->package.name));
         put(entry, "library", nk_scan_json_path(f->library->path, show));
         put(entry, "text", nk_json_text(f->text));
         json_array_append_new(list, entry);
@@ -272,17 +270,8 @@ static json_t *document(const struct nk_scan *scan, const struct nk_scan_show *s
     return root;
 }
 
-static int add(const char *data, size_t size, void *out)
-{
-    nk_buf_add(out, data, size);
-    return 0;
-}
-
 void nk_scan_write_json(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show,
                         const struct nk_scan_findings *findings)
 {
-    json_t *root = document(scan, show, findings);
-    if (json_dump_callback(root, add, out, JSON_INDENT(1))) out->failed = true;
-    nk_buf_text(out, "\n");
-    json_decref(root);
+    nk_json_write_document(out, document(scan, show, findings));
 }

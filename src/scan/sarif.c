@@ -4,8 +4,8 @@
 // a description and help for each rule, a region for each place, paths relative to the working copy, and fingerprints
 // that stay the same from run to run, or it would open every alert anew.
 #define _GNU_SOURCE
-#include "base/json_text.h"
 #include "scan/json.h"
+#include "base/json_text.h"
 #include "scan/pairs.h"
 #include "scan/words.h"
 
@@ -130,12 +130,6 @@ static json_t *notifications(const struct nk_scan *scan, const struct nk_scan_sh
     return list;
 }
 
-static int add(const char *data, size_t size, void *out)
-{
-    nk_buf_add(out, data, size);
-    return 0;
-}
-
 void nk_scan_write_sarif(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show,
                          const struct nk_scan_findings *findings)
 {
@@ -149,7 +143,5 @@ void nk_scan_write_sarif(struct nk_buf *out, const struct nk_scan *scan, const s
         "{s:s,s:s,s:[{s:o,s:[o],s:o,s:s}]}", "$schema",
         "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "version",
         "2.1.0", "runs", "tool", tool, "invocations", invocation, "results", results, "columnKind", "utf16CodeUnits");
-    if (!root || json_dump_callback(root, add, out, JSON_INDENT(1))) out->failed = true;
-    nk_buf_text(out, "\n");
-    json_decref(root);
+    nk_json_write_document(out, root);
 }
