@@ -2,14 +2,13 @@
 #ifndef NK_DOCTOR_DRIVER_H
 #define NK_DOCTOR_DRIVER_H
 
+#include "base/child.h"
 #include "doctor/model.h"
 
 enum { NK_DRIVER_SECONDS = 10 }; // that an answer may take
 
 struct nk_driver_child {
-    pid_t pid[2];
-    int pipe[2]; // [0] as the environment says, [1] without CUDA_VISIBLE_DEVICES; -1 none
-    double deadline;
+    struct nk_child child[2]; // [0] as the environment says, [1] without CUDA_VISIBLE_DEVICES
 };
 
 // Starts the children; what else is to be done can be done meanwhile. Does nothing when GPUs were named.

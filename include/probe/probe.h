@@ -5,10 +5,9 @@
 #ifndef NK_PROBE_PROBE_H
 #define NK_PROBE_PROBE_H
 
-#include "base/err.h"
+#include "base/child.h"
 
 #include <stdint.h>
-#include <sys/types.h>
 
 enum nk_probe_step {
 #define NK_STEP(name, key, half, what) NK_STEP_##name,
@@ -37,10 +36,7 @@ struct nk_probe_result {
 
 struct nk_probe {
     int ordinal;
-    pid_t pid;
-    int pipe;
-    double deadline;
-    struct nk_probe_result *shared; // written by the child
+    struct nk_child child; // which shares a nk_probe_result
 };
 
 enum { NK_PROBE_BYTES = 4 << 20 }; // that are moved

@@ -3,20 +3,13 @@
 #include "doctor/driver.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-// What a child tells; whole or not at all.
+// What a child tells; whole (`done`) or not at all.
 struct answer {
+    bool done;
     enum nk_driver_state state;
     int result, cuda, count;
     char library[NK_DOCTOR_PATH], why[256];
@@ -75,87 +68,23 @@ static void ask(struct answer *a)
     if (!a->result) a->state = NK_DRIVER_WORKS;
 }
 
-static void child_main(int out, bool all)
+static void answer(void *shared, void *all)
 {
-    static struct answer answer;
-    int null = open("/dev/null", O_RDWR);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (null >= 0) {
-        dup2(null, STDOUT_FILENO);
-        dup2(null, STDERR_FILENO);
-    }
+    struct answer *a = shared;
     if (all) unsetenv("CUDA_VISIBLE_DEVICES");
-    ask(&answer);
-    const char *at = (const char *)&answer;
-    for (size_t left = sizeof answer; left;) {
-        ssize_t n = write(out, at, left);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        at += n;
-        left -= (size_t)n;
-    }
-    _exit(0);
+    ask(a);
+    a->done = true;
 }
 
 // ---- in the parent
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void start(struct nk_driver_child *child, int which)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC)) return;
-    child->pid[which] = fork();
-    if (!child->pid[which]) child_main(ends[1], which == 1);
-    close(ends[1]);
-    if (child->pid[which] < 0)
-        close(ends[0]);
-    else
-        child->pipe[which] = ends[0];
-}
-
 void nk_driver_start(struct nk_doctor *doctor, struct nk_driver_child *child)
 {
-    *child = (struct nk_driver_child){.pipe = {-1, -1}};
+    static const struct answer none;
+    *child = (struct nk_driver_child){.child = {{.pipe = -1}, {.pipe = -1}}};
     if (doctor->asked.gpus) return;
-    fflush(NULL);
-    child->deadline = now() + NK_DRIVER_SECONDS;
-    start(child, 0);
-    if (getenv("CUDA_VISIBLE_DEVICES")) start(child, 1);
-}
-
-// True when the whole answer came in time. A child that died or hangs leaves none.
-static bool read_answer(struct nk_driver_child *child, int which, struct answer *a, bool *late)
-{
-    char *at = (char *)a;
-    size_t left = sizeof *a;
-    struct pollfd fd = {.fd = child->pipe[which], .events = POLLIN};
-    *late = false;
-    if (fd.fd < 0) return false;
-    while (left && !*late) {
-        double wait = child->deadline - now();
-        int ready = poll(&fd, 1, wait > 0 ? (int)(wait * 1000) + 1 : 0);
-        if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0) {
-            *late = true;
-            break;
-        }
-        ssize_t n = read(fd.fd, at, left);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        at += n;
-        left -= (size_t)n;
-    }
-    close(fd.fd);
-    if (left) kill(child->pid[which], SIGKILL);
-    // One that hangs in the kernel cannot be ended: nobody waits for it.
-    waitpid(child->pid[which], NULL, *late ? WNOHANG : 0);
-    return !left;
+    for (int all = 0; all <= (getenv("CUDA_VISIBLE_DEVICES") != NULL); all++)
+        nk_child_start(&child->child[all], &none, sizeof none, NK_DRIVER_SECONDS, answer, all ? doctor : NULL, NULL);
 }
 
 // "580.65.06" of ".../libcuda.so.580.65.06".
@@ -183,18 +112,31 @@ static void take(struct nk_doctor *doctor, const struct answer *a)
     }
 }
 
+// The whole answer, or NULL: the child died, hangs (*late), or was never started.
+static const struct answer *wait_for(struct nk_child *child, bool *late)
+{
+    int status;
+    *late = !nk_child_finish(child, &status);
+    const struct answer *a = child->shared;
+    return a && a->done ? a : NULL;
+}
+
 void nk_driver_finish(struct nk_doctor *doctor, struct nk_driver_child *child)
 {
-    static struct answer answer, all;
     bool late;
     doctor->driver.all = -1;
     if (doctor->asked.gpus) return;
-    if (read_answer(child, 0, &answer, &late)) {
-        take(doctor, &answer);
+    const struct answer *a = wait_for(&child->child[0], &late);
+    if (a) {
+        take(doctor, a);
     } else {
         doctor->driver.state = late ? NK_DRIVER_HANGS : NK_DRIVER_REFUSES;
         doctor->driver.result = late ? 0 : -1; // -1: the child ended without a word
     }
-    if (read_answer(child, 1, &all, &late) && all.state == NK_DRIVER_WORKS) doctor->driver.all = all.count;
-    if (child->pipe[1] < 0) doctor->driver.all = (int)doctor->gpu_count;
+    if (!child->child[1].shared)
+        doctor->driver.all = (int)doctor->gpu_count;
+    else if ((a = wait_for(&child->child[1], &late)) && a->state == NK_DRIVER_WORKS)
+        doctor->driver.all = a->count;
+    nk_child_free(&child->child[0]);
+    nk_child_free(&child->child[1]);
 }
