@@ -76,10 +76,11 @@ static void take(const char *root, const char *list, struct nk_package *out)
 // of lists for a file that lies there.
 static bool may_list(const char *path)
 {
-    static const char *const never[] = {"/home/",  "/root/", "/tmp/",  "/mnt/",
-                                        "/media/", "/dev/",  "/proc/", "/var/tmp/"};
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        if (!strncmp(path, never[i], strlen(never[i]))) return false;
+    static const char *const never[] = {"home", "root", "tmp", "mnt", "media", "dev", "proc", "var/tmp"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        size_t size = strlen(never[i]);
+        if (path[0] == '/' && !strncmp(path + 1, never[i], size) && path[1 + size] == '/') return false;
+    }
     return true;
 }
 
