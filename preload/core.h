@@ -138,6 +138,8 @@ void nk_core_explain(struct nk_kernel *kernel, struct nk_container *container);
 
 // ---- without the lock
 
+// One line on stderr, without asking for memory: there may be none.
+void nk_core_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // A launch of a kernel or of a graph failed as the event says, whose GPU is the current one.
 void nk_core_launch_failed(struct nk_event event);
 

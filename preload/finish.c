@@ -22,9 +22,7 @@ static void write_all(const char *text, size_t size)
     }
 }
 
-// One line, without asking for memory: there may be none.
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+void nk_core_say(const char *format, ...)
 {
     char line[1024];
     va_list args;
@@ -37,12 +35,12 @@ static void say(const char *format, ...)
 static void say_what_is_lost(const struct nk_err *lost)
 {
     if (lost->code && nk_core.unrecorded)
-        say("nokernel: the recording stops early: %s; calls that failed after that and are not in it: %llu\n",
-            lost->text, (unsigned long long)nk_core.unrecorded);
+        nk_core_say("nokernel: the recording stops early: %s; calls that failed after that and are not in it: %llu\n",
+                    lost->text, (unsigned long long)nk_core.unrecorded);
     else if (lost->code)
-        say("nokernel: the recording stops early: %s\n", lost->text);
+        nk_core_say("nokernel: the recording stops early: %s\n", lost->text);
     else if (nk_lacks())
-        say("nokernel: the recording is not complete: there was no memory for some of it\n");
+        nk_core_say("nokernel: the recording is not complete: there was no memory for some of it\n");
 }
 
 // The same function, on the same file, as `nokernel report FILE`: the two cannot differ.
@@ -52,7 +50,7 @@ static void print_report(const char *path)
     struct nk_err err = {0};
     struct nk_text_options options = {.columns = 80};
     if (nk_report_text(&path, 1, &options, &text, &err))
-        say("nokernel: no report: %s\n", err.text);
+        nk_core_say("nokernel: no report: %s\n", err.text);
     else if (text.data)
         write_all(text.data, text.size);
     nk_buf_free(&text);

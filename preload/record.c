@@ -19,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -179,14 +180,6 @@ static void add_driver(int cuda)
     nk_writer_add(&nk_core.writer, NK_REC_DRIVER, &driver, sizeof driver, NULL, 0);
 }
 
-static void complain(const char *what, const char *why)
-{
-    char line[1024];
-    int size = snprintf(line, sizeof line, "nokernel: %s: %s\n", what, why);
-    if (size > 0 && write(STDERR_FILENO, line, (size_t)size < sizeof line ? (size_t)size : sizeof line - 1) < 0)
-        return; // nobody is left to tell
-}
-
 static void add_complaints(char *lines)
 {
     for (char *at = lines, *end; at && *at; at = end) {
@@ -219,7 +212,7 @@ static void open_recording(void)
     nk_core.pid = getpid();
     nk_core.opened = true;
     if (open_file(&err)) {
-        complain("no recording", err.text);
+        nk_core_say("nokernel: no recording: %s\n", err.text);
         nk_core.off = open_in_memory() != 0;
         if (nk_core.off) return;
     }
@@ -230,6 +223,12 @@ static void open_recording(void)
     nk_settings_read(&nk_core.settings, environ, &complaints);
     add_complaints(complaints.data);
     nk_buf_free(&complaints);
+}
+
+uint32_t nk_thread_id(void)
+{
+    if (!nk_thread.id) nk_thread.id = (uint32_t)syscall(SYS_gettid);
+    return nk_thread.id;
 }
 
 // ---- the guard
@@ -399,6 +398,7 @@ void nk_record_fork_child(void)
     nk_core.path[0] = 0;
     nk_core.opened = nk_core.finished = nk_core.scanned = false;
     nk_core.gpus = 0;
+    nk_thread.id = 0;
     nk_core_forget_ids();
     nk_passed_forget();
     nk_trail_reset();

@@ -31,6 +31,8 @@ struct nk_thread {
     uint32_t id;       // as the system knows it; 0: not asked yet
 };
 extern _Thread_local struct nk_thread nk_thread;
+// The system's number of this thread, asked for once.
+uint32_t nk_thread_id(void);
 
 // What is done about a launch that succeeds; and how many nanoseconds it is waited for at most (0: no limit). Set when
 // the first CUDA call is seen; read without a lock.

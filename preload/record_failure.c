@@ -10,10 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static uint64_t thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
 
 bool nk_core_is_serious(int result)
 {
@@ -147,7 +143,7 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
         .gpu = event->gpu,
         .pinned = event->pinned,
         .runtime = event->runtime,
-        .thread = thread_id(),
+        .thread = nk_thread_id(),
         .stream = (uintptr_t)event->stream,
         .time = nk_core_time(),
         .graph = event->graph ? event->graph->id : 0,
@@ -222,7 +218,7 @@ static void add_surfaced(struct nk_failure *failure, enum nk_entry_id api, int r
         .result = r,
         .library = nk_core_library_at(program_of(caller)),
         .later = failure->thread != &nk_thread || failure->launches != nk_thread.launches,
-        .thread = thread_id(),
+        .thread = nk_thread_id(),
         .time = nk_core_time(),
     };
     if (record.later) record.stack = add_stack();

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { MOST_CONTEXTS = 64, MOST_EVENTS = 64, MOST_PROBES = 32 };
 enum how { BY_EVENTS, BY_WRITE, BY_WRITE_V1 }; // how the streams of a context are marked
@@ -60,12 +58,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool used; // there is something in the tables
 
 // ---- which stream
-
-static uint32_t thread_id(void)
-{
-    if (!nk_thread.id) nk_thread.id = (uint32_t)syscall(SYS_gettid);
-    return nk_thread.id;
-}
 
 // Threads are numbered: the system gives the id of one that has ended to another.
 static uint64_t thread_number(void)
@@ -190,7 +182,7 @@ static struct stream *add(uint64_t key, CUstream handle, bool per_thread, CUcont
     s->launched = s->asked = 0;
     s->handle = handle;
     s->per_thread = per_thread;
-    s->thread = is_own(handle, per_thread) ? thread_id() : 0;
+    s->thread = is_own(handle, per_thread) ? nk_thread_id() : 0;
     s->context = c;
     s->context_handle = context;
     s->by_events = !c->page;
@@ -282,7 +274,7 @@ void nk_trail_launched(CUstream stream, bool per_thread, struct nk_kernel *kerne
         struct launch *l = &s->ring[number % NK_TRAIL_RING];
         l->number = 0;
         l->what = graph ? (uintptr_t)graph | 1 : (uintptr_t)kernel;
-        l->thread = thread_id();
+        l->thread = nk_thread_id();
         l->number = number;
         mark(s, number);
         let_go(s);
@@ -330,7 +322,6 @@ void nk_trail_context_ended(CUcontext handle, bool goes_on)
 void nk_trail_reset(void)
 {
     pthread_mutex_init(&lock, NULL);
-    nk_thread.id = 0;
     if (!used) return;
     memset((void *)contexts, 0, sizeof contexts);
     for (int i = 0; i < NK_TRAIL_STREAMS; i++) {
