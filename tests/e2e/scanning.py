@@ -1,11 +1,13 @@
 """scanning.py - what the tests of `nokernel scan` share: made libraries, and the JSON checked against its schema."""
 
+import contextlib
 import ctypes
 import functools
 import json
 import mmap
 import os
 import subprocess
+import sys
 
 import jsonschema
 
@@ -122,3 +124,15 @@ def cached(path):
     assert start.value != 2**64 - 1 and libc.mincore(start, ctypes.c_size_t(size), pages) == 0
     libc.munmap(start, ctypes.c_size_t(size))
     return sum(p & 1 for p in pages) * page
+
+
+@contextlib.contextmanager
+def mapped_by_a_process(path):
+    """The number of a Python that has the file mapped, and does nothing."""
+    code = "import mmap, sys; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, prot=1); print(flush=True); sys.stdin.read()"
+    process = subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    try:
+        yield process.pid
+    finally:
+        process.communicate()

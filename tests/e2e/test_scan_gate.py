@@ -10,7 +10,7 @@ import pytest
 
 from conftest import command
 from fixtures import images
-from scanning import cubin, diff, fatbin, libraries, scan, shared
+from scanning import cubin, diff, fatbin, libraries, mapped_by_a_process, scan, shared
 
 K = ["_Z3k_aPf", "_Z3k_bPf"]
 GATE = 4  # exit status
@@ -182,15 +182,10 @@ def test_what_is_no_python_is_said_to_be_none(exe, words):
 def test_the_libraries_that_a_process_has_mapped_are_read(native, tmp_path):
     copy = tmp_path / "libmapped.so"
     copy.write_bytes(native.read_bytes())
-    code = "import mmap, sys; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, prot=1); print(flush=True); sys.stdin.read()"
-    process = subprocess.Popen([sys.executable, "-c", code, copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    process.stdout.readline()
-    try:
-        out = scan("--paths", "full", "--pid", process.pid)
-    finally:
-        process.communicate()
+    with mapped_by_a_process(copy) as pid:
+        out = scan("--paths", "full", "--pid", pid)
     assert str(copy) in libraries(out)
-    assert out["items"][0]["path"].startswith(f"process {process.pid} (python")
+    assert out["items"][0]["path"].startswith(f"process {pid} (python")
 
 
 @pytest.mark.parametrize("pid", ["999999999", "x", "../1"])

@@ -14,7 +14,7 @@ import pytest
 
 from conftest import COMMAND, command
 from fixtures import images
-from scanning import diff, libraries, scan, shared
+from scanning import diff, libraries, mapped_by_a_process, scan, shared
 
 K = ["_Z3k_aPf", "_Z3k_bPf"]
 
@@ -141,14 +141,9 @@ def test_a_python_s_packages_are_told_by_name_and_version(tmp_path, old, new):
 def test_a_library_that_a_process_still_has_mapped_is_read_though_its_file_is_gone(tmp_path, old):
     copy = tmp_path / "libgone.so"
     copy.write_bytes(old.read_bytes())
-    code = "import mmap, sys; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, prot=1); print(flush=True); sys.stdin.read()"
-    process = subprocess.Popen([sys.executable, "-c", code, copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    process.stdout.readline()
-    copy.unlink()
-    try:
-        done = command("scan", "--json", "--pid", process.pid)
-    finally:
-        process.communicate()
+    with mapped_by_a_process(copy) as pid:
+        copy.unlink()
+        done = command("scan", "--json", "--pid", pid)
     if "map_files" in done.stderr or "Operation not permitted" in done.stderr:
         pytest.skip("files that are gone are read through /proc/N/map_files, which needs CAP_CHECKPOINT_RESTORE")
     assert copy.name in done.stdout
