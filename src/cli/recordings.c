@@ -115,24 +115,6 @@ void nk_recordings_add_newest(struct nk_recordings *list, const char *folder, si
     nk_recordings_free(&all);
 }
 
-// The newest recording below `folder`, as an index of `list`.
-static size_t newest(const struct nk_recordings *list)
-{
-    size_t best = 0;
-    struct timespec latest = {0};
-    for (size_t i = 0; i < list->count; i++) {
-        struct stat st;
-        if (stat(list->path[i], &st)) continue;
-        bool later = st.st_mtim.tv_sec != latest.tv_sec ? st.st_mtim.tv_sec > latest.tv_sec
-                                                        : st.st_mtim.tv_nsec > latest.tv_nsec;
-        if (later) {
-            latest = st.st_mtim;
-            best = i;
-        }
-    }
-    return best;
-}
-
 int nk_recordings_add_last(struct nk_recordings *list, struct nk_err *err)
 {
     char folder[PATH_MAX];
@@ -141,7 +123,8 @@ int nk_recordings_add_last(struct nk_recordings *list, struct nk_err *err)
     int result = walk(&all, folder, 1, err);
     if (!result && !all.count) result = nk_fail(err, NK_ERR_BAD_INPUT, "%s: there is no recording in it", folder);
     if (!result) {
-        char *path = all.path[newest(&all)], *slash = strrchr(path, '/');
+        qsort(all.path, all.count, sizeof *all.path, by_change);
+        char *path = all.path[all.count - 1], *slash = strrchr(path, '/');
         size_t size = (size_t)(slash - path);
         if (size == strlen(folder)) { // not of a `nokernel run`, which makes a folder of its own
             result = nk_recordings_add(list, path);
