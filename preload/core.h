@@ -94,8 +94,6 @@ struct nk_graph {
         uint32_t nodes;
     } kernel[];
 };
-// What an executable graph launches now; NULL when that is not known.
-struct nk_graph *nk_core_graph_of(const void *exec);
 void nk_core_graph(struct nk_graph *graph, uint32_t gpu); // writes it when it is not yet in the recording
 void nk_core_graphs_forget(void);                         // for a forked child
 

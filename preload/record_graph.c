@@ -167,7 +167,8 @@ static struct nk_graph *shared(struct nk_graph *graph)
     return graph;
 }
 
-struct nk_graph *nk_core_graph_of(const void *handle)
+// What an executable graph launches now; NULL when that is not known.
+static struct nk_graph *graph_of(const void *handle)
 {
     struct exec *exec = nk_table_get(&execs, (uintptr_t)handle);
     if (!exec) return NULL;
@@ -323,7 +324,7 @@ void nk_record_graph_launched(CUgraphExec exec, CUstream stream, bool per_thread
     int saved;
     struct nk_graph *graph = NULL;
     if (!nk_enter(&saved)) return;
-    graph = nk_core_graph_of(exec);
+    graph = graph_of(exec);
     nk_leave(saved);
     nk_trail_launched(stream, per_thread, NULL, graph);
 }
@@ -333,7 +334,7 @@ void nk_record_graph_failed(enum nk_entry_id api, CUgraphExec exec, const void *
 {
     int saved;
     if (!nk_enter(&saved)) return;
-    struct nk_graph *graph = nk_core_graph_of(exec);
+    struct nk_graph *graph = graph_of(exec);
     nk_leave(saved);
     nk_core_launch_failed((struct nk_event){.kind = NK_FAILED_GRAPH,
                                             .api = api,

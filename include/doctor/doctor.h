@@ -16,8 +16,6 @@ int nk_doctor_examine(struct nk_doctor *doctor, const struct nk_doctor_asked *as
 
 // How many findings are at least that severe.
 size_t nk_doctor_count(const struct nk_doctor *doctor, enum nk_severity severity);
-// The worst severity of the findings of an area, or -1.
-int nk_doctor_worst(const struct nk_doctor *doctor, const char *area);
 // The likely cause, or NULL.
 const struct nk_doctor_finding *nk_doctor_cause(const struct nk_doctor *doctor);
 // "ok", "note", "warning", "FAILS", "not checked".

@@ -17,8 +17,6 @@ void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *pack
 bool nk_installed_known(const char *name);
 // A package of NVIDIA's own libraries (nvidia-cublas-cu12).
 bool nk_installed_nvidia(const char *name);
-// CUDA version of a build by its version and name: "2.4.1+cu121" 12010, "nvidia-cublas-cu12" 12000, "+cpu" -1, else 0.
-int nk_installed_cuda(const char *name, const char *version);
 
 // Adds the library when it holds device code. NULL when it holds none, cannot be read, or is there already.
 struct nk_doctor_library *nk_coverage_add(struct nk_doctor *doctor, const char *path,

@@ -10,11 +10,8 @@ struct nk_scan_place {
     const char *shown; // path of the library in it
 };
 
-// Reads `path`, a regular file that is no archive, and adds it under `place` when it holds device code. `named` is the
-// path by which its package is found.
-void nk_scan_file_code(struct nk_scan *scan, const struct nk_scan_place *place, const char *path, const char *named,
-                       const struct nk_scan_options *options);
-// The same for a file that may have been read already, or may hold nothing.
+// Reads `path`, a regular file that is no archive, and adds it under `place` when it holds device code and was not read
+// already. `named` is the path by which its package is found.
 void nk_scan_file_seen(struct nk_scan *scan, const struct nk_scan_place *place, const char *path, const char *named,
                        const struct nk_scan_options *options);
 

@@ -86,7 +86,8 @@ size_t nk_doctor_count(const struct nk_doctor *doctor, enum nk_severity severity
     return count;
 }
 
-int nk_doctor_worst(const struct nk_doctor *doctor, const char *area)
+// The worst severity of the findings of an area, or -1.
+static int worst_of(const struct nk_doctor *doctor, const char *area)
 {
     int worst = -1;
     for (size_t i = 0; i < doctor->finding_count; i++)
@@ -103,7 +104,7 @@ const struct nk_doctor_finding *nk_doctor_cause(const struct nk_doctor *doctor)
 const char *nk_doctor_status(const struct nk_doctor *doctor, const struct nk_doctor_row *row)
 {
     static const char *const words[] = {"note", "warning", "FAILS"};
-    int worst = nk_doctor_worst(doctor, row->area);
+    int worst = worst_of(doctor, row->area);
     if (worst > NK_SEVERITY_NOTE || (worst == NK_SEVERITY_NOTE && !row->unchecked)) return words[worst];
     return row->unchecked ? "not checked" : "ok";
 }

@@ -97,7 +97,8 @@ bool nk_installed_known(const char *name)
            begins(name, "spconv") || begins(name, "cumm");
 }
 
-int nk_installed_cuda(const char *name, const char *version)
+// CUDA version of a build by its version and name: "2.4.1+cu121" 12010, "nvidia-cublas-cu12" 12000, "+cpu" -1, else 0.
+static int cuda_of(const char *name, const char *version)
 {
     const char *local = strchr(version, '+'), *suffix = strstr(name, "-cu1"), *cupy = strstr(name, "-cuda1");
     if (local && begins(local + 1, "cpu")) return -1;
@@ -181,7 +182,7 @@ void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *p)
         !nk_package_find_in(doctor->asked.root, path_of(doctor, p, "METADATA"), &found, NULL) &&
         nk_same_package(found.name, p->name))
         p->version = cleaned(doctor, found.version);
-    p->cuda = nk_installed_cuda(p->name, p->version);
+    p->cuda = cuda_of(p->name, p->version);
     if (!p->cuda && begins(p->name, "torch")) p->cuda = cuda_of_module(doctor, p);
     const char *installer = text_of(doctor, p, "INSTALLER");
     p->installer = nk_doctor_keep(doctor, installer, strcspn(installer, "\r\n"));

@@ -89,8 +89,8 @@ static void find_package(struct nk_scan *scan, const char *path, struct nk_packa
     note_unowned(scan, path, folder, *package->name);
 }
 
-void nk_scan_file_code(struct nk_scan *scan, const struct nk_scan_place *place, const char *path, const char *named,
-                       const struct nk_scan_options *options)
+static void file_code(struct nk_scan *scan, const struct nk_scan_place *place, const char *path, const char *named,
+                      const struct nk_scan_options *options)
 {
     struct nk_file file;
     struct nk_err err = {0};
@@ -130,7 +130,7 @@ static void read_file(struct nk_scan *scan, const struct nk_scan_place *place, c
         nk_scan_archive(scan, path, asked, options);
     } else if (type == NK_SCAN_CODE || asked) {
         // A file that was asked for by name is searched whatever it is.
-        nk_scan_file_code(scan, place, path, path, options);
+        file_code(scan, place, path, path, options);
     } else {
         scan->others++;
     }
@@ -142,7 +142,7 @@ void nk_scan_file_seen(struct nk_scan *scan, const struct nk_scan_place *place, 
     struct stat st;
     if (stat(path, &st) || seen(scan, &st)) return;
     if (type_of(path, NULL) == NK_SCAN_CODE)
-        nk_scan_file_code(scan, place, path, named, options);
+        file_code(scan, place, path, named, options);
     else
         scan->others++;
 }
