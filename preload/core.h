@@ -125,9 +125,9 @@ bool nk_core_comes_back(enum nk_entry_id api, int r, uint32_t gpu, const void *c
 // wrong.
 bool nk_core_is_late(int result);
 // NOKERNEL_SYNC=trail: the kernel or graph that a late error is of, as far as it can only be one; and, once the failure
-// is recorded, what is known of the launches of its context.
+// is recorded, what was known of the launches of its context at that moment.
 void nk_core_trail_suspect(struct nk_event *event);
-void nk_core_trail(uint32_t failure, CUcontext context);
+void nk_core_trail(uint32_t failure);
 // Records a failure, or counts it when it is known.
 void nk_core_fail(const struct nk_event *event);
 // Everything that explains a failure and may be gone later: which images hold the kernel, the container's kernels, the

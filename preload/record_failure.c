@@ -153,7 +153,7 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
     record.python = add_python();
     nk_writer_add(&nk_core.writer, NK_REC_FAILURE, &record, sizeof record, NULL, 0);
     __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED); // before the rest: it is what must not be lost
-    if (event->pinned == NK_PINNED_TRAIL) nk_core_trail(failure->id, event->context);
+    if (event->pinned == NK_PINNED_TRAIL) nk_core_trail(failure->id);
     // 400: what 12.8 and 12.9 runtimes answer, EAGER, for a kernel whose fat binary was refused at their start.
     if (nk_result_is_image(event->result) || event->result == NK_CUDA_INVALID_HANDLE)
         nk_core_explain(event->kernel, container);

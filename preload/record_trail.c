@@ -7,17 +7,28 @@ enum { MOST_LISTED = 32 }; // launches of a stream that are not known to have en
 
 bool nk_core_is_late(int result) { return nk_result_is_sticky(result) && !nk_core.blocks && nk_pin != NK_PIN_LAUNCH; }
 
+// The streams as they were when the error came back. They are looked at once: another thread may go on, and what the
+// report names has to be what it lists. Under the recording's lock.
+static struct seen {
+    struct nk_trail_stream stream;
+    unsigned cursor;
+} seen[NK_TRAIL_STREAMS];
+static unsigned seen_count;
+
+static bool is_open(const struct nk_trail_stream *s) { return s->complete < s->launched; }
+
 // When one stream alone has launches that had not ended, its first one is it, unless that is forgotten.
 void nk_core_trail_suspect(struct nk_event *event)
 {
-    struct nk_trail_stream s;
     struct nk_trail_launch suspect = {0};
     unsigned cursor = 0, open = 0;
     event->pinned = NK_PINNED_TRAIL;
-    while (nk_trail_next(event->context, &cursor, &s)) {
-        if (s.complete >= s.launched) continue;
+    for (seen_count = 0; nk_trail_next(event->context, &cursor, &seen[seen_count].stream); seen_count++) {
+        const struct nk_trail_stream *s = &seen[seen_count].stream;
+        seen[seen_count].cursor = cursor;
+        if (!is_open(s)) continue;
         open++;
-        suspect = nk_trail_launch_of(cursor, s.complete + 1);
+        suspect = nk_trail_launch_of(cursor, s->complete + 1);
     }
     if (open != 1 || !suspect.number) return;
     event->kernel = suspect.kernel;
@@ -64,9 +75,7 @@ static void add_stream(uint32_t failure, unsigned cursor, const struct nk_trail_
     nk_writer_add(&nk_core.writer, NK_REC_TRAIL, &record, sizeof record, list, record.n * sizeof *list);
 }
 
-void nk_core_trail(uint32_t failure, CUcontext context)
+void nk_core_trail(uint32_t failure)
 {
-    struct nk_trail_stream s;
-    unsigned cursor = 0;
-    while (nk_trail_next(context, &cursor, &s)) add_stream(failure, cursor, &s);
+    for (unsigned i = 0; i < seen_count; i++) add_stream(failure, seen[i].cursor, &seen[i].stream);
 }
