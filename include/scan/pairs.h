@@ -9,8 +9,8 @@ struct nk_scan_pair {
     const struct nk_scan_library *old_library, *new_library; // likewise
 };
 
-// The path without hashes ("libx-a7a60d30.so.4.8.5" of a repaired wheel) and without what follows ".so": what stays the
-// same from release to release. The caller frees; NULL when memory is short.
+// The path without hashes ("libx-a7a60d30.so.4.8.5" of a repaired wheel, torchvision's "libx.4a0b5c81.so.13") and
+// without what follows ".so": what stays the same from release to release. The caller frees; NULL when memory is short.
 char *nk_scan_plain_path(const char *path);
 
 // The pairs, in the order of the new scan, then what is gone. *count of them; the caller frees. NULL when memory is

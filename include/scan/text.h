@@ -14,6 +14,8 @@ struct nk_scan_show {
 
 void nk_scan_write_text(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show);
 void nk_scan_write_markdown(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show);
+// What could not be read, as a list of Markdown; nothing if there is nothing.
+void nk_scan_unread_markdown(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show);
 // One row a library (and GPU), with a header.
 void nk_scan_write_csv(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show);
 

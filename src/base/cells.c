@@ -21,3 +21,20 @@ void nk_cell_markdown(struct nk_buf *out, const char *text)
         nk_buf_add(out, c, 1);
     }
 }
+
+void nk_cell_csv_next(struct nk_buf *out, struct nk_buf *text, const char *end)
+{
+    if (text->failed) out->failed = true;
+    nk_cell_csv(out, text->data ? text->data : "");
+    nk_buf_text(out, end);
+    nk_buf_clear(text);
+}
+
+void nk_cell_markdown_next(struct nk_buf *out, struct nk_buf *text)
+{
+    if (text->failed) out->failed = true;
+    nk_buf_text(out, " ");
+    nk_cell_markdown(out, text->data ? text->data : "");
+    nk_buf_text(out, " |");
+    nk_buf_clear(text);
+}

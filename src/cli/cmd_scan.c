@@ -45,7 +45,7 @@ const struct nk_command nk_cmd_scan = {
             "\n"
             "How to say it\n"
             "  --json                as JSON (schema nokernel-scan/1, with --diff nokernel-scan-diff/1)\n"
-            "  --markdown, --csv     as a table, one row a library and GPU\n"
+            "  --markdown, --csv     as a table, one row a library and GPU; with --diff a row a change\n"
             "  --sarif, --junit      what breaks --fail-on or --expect (SARIF 2.1.0, JUnit XML);\n"
             "                        without either, as with --fail-on partly,unknown\n"
             "  --paths full          do not replace the home directory by ~\n"
@@ -117,8 +117,9 @@ static int check(struct asked *a, int operands)
         return nk_cli_fail(NK_EXIT_USAGE, "scan: --sarif and --junit need --gpu or --expect");
     if (w->diff && (operands != 2 || w->python || w->pid))
         return nk_cli_fail(NK_EXIT_USAGE, "scan: --diff compares two: OLD NEW");
-    if (w->diff && (gate || w->markdown || w->csv || w->sarif || w->junit))
-        return nk_cli_fail(NK_EXIT_USAGE, "scan: --diff goes with --json, --gpu, --kernels and --paths only");
+    if (w->diff && (gate || w->sarif || w->junit))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --diff says what changed and judges none of it: --fail-on, --expect, "
+                                          "--sarif and --junit do not go with it (scan NEW alone with them)");
     if (!operands && !w->python && !w->pid)
         return nk_cli_fail(NK_EXIT_USAGE, "scan: a file or a folder was expected; nokernel scan --help");
     int code = parse_threads(a);
@@ -193,7 +194,10 @@ static int differ(char **operands, const struct asked *a, const struct nk_scan_o
     nk_scan_note_damage(&old);
     nk_scan_note_damage(&new_one);
     nk_progress_end(progress);
-    (a->w.json ? nk_scan_diff_json : nk_scan_diff_text)(&out, &old, &new_one, &a->show);
+    (a->w.json       ? nk_scan_diff_json
+     : a->w.markdown ? nk_scan_diff_markdown
+     : a->w.csv      ? nk_scan_diff_csv
+                     : nk_scan_diff_text)(&out, &old, &new_one, &a->show);
     int code = write_out(&out), first = tell_problems(&old), second = tell_problems(&new_one);
     nk_scan_free(&old);
     nk_scan_free(&new_one);

@@ -12,14 +12,6 @@ enum { MOST_ROWS = 40, NAME = 90 };
 
 // ---- Markdown
 
-static void cell(struct nk_buf *out, struct nk_buf *text)
-{
-    nk_buf_text(out, " ");
-    nk_cell_markdown(out, text->data ? text->data : "");
-    nk_buf_text(out, " |");
-    nk_buf_clear(text);
-}
-
 static void number(struct nk_buf *out, uint64_t value) { nk_buf_format(out, " %" PRIu64 " |", value); }
 
 // "torch 2.1.2, faiss-gpu 1.7": packages of which a kernel is missing or hollow; else all.
@@ -52,9 +44,9 @@ static void overview(struct nk_buf *out, const struct nk_merge_view *v)
         const struct nk_merge_group *g = &v->groups[i];
         nk_buf_text(out, "|");
         nk_merge_title(&text, v, &v->rows[g->first]);
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
         nk_merge_sm(&text, v->rows[g->first].key->sm);
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
         number(out, g->reports);
         number(out, g->of[NK_SEEN_NATIVE].kernels);
         number(out, g->of[NK_SEEN_JIT].kernels);
@@ -70,15 +62,15 @@ static void markdown_row(struct nk_buf *out, const struct nk_merge_view *v, cons
     struct nk_buf text = {0};
     nk_buf_text(out, "|");
     nk_merge_kernel(&text, v, row, NAME);
-    cell(out, &text);
+    nk_cell_markdown_next(out, &text);
     nk_merge_sm(&text, row->key->sm);
-    cell(out, &text);
+    nk_cell_markdown_next(out, &text);
     nk_merge_title(&text, v, row);
     nk_buf_text(&text, ": ");
     nk_merge_place(&text, v, row);
-    cell(out, &text);
+    nk_cell_markdown_next(out, &text);
     nk_merge_has(&text, nk_merge_row_text(v, row, NK_FACT_HAS));
-    cell(out, &text);
+    nk_cell_markdown_next(out, &text);
     number(out, row->reports);
     number(out, row->launches);
     nk_buf_text(out, "\n");
@@ -132,13 +124,13 @@ static void gpus(struct nk_buf *out, const struct nk_merge_view *v)
         const struct nk_merge_row *row = &v->gpus[i];
         nk_buf_text(out, "|");
         nk_buf_text(&text, nk_merge_row_text(v, row, NK_FACT_KERNEL));
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
         nk_merge_sm(&text, row->key->sm);
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
         nk_buf_text(&text, nk_merge_row_text(v, row, NK_FACT_VERSION));
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
         nk_buf_text(&text, nk_merge_row_text(v, row, NK_FACT_LIBRARY));
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
         number(out, row->reports);
         nk_buf_text(out, "\n");
     }
@@ -163,32 +155,25 @@ void nk_merge_write_markdown(struct nk_buf *out, const struct nk_merge_view *v, 
 
 // ---- CSV (RFC 4180)
 
-static void field(struct nk_buf *out, struct nk_buf *text)
-{
-    nk_cell_csv(out, text->data ? text->data : "");
-    nk_buf_text(out, ",");
-    nk_buf_clear(text);
-}
-
 static void csv_row(struct nk_buf *out, const struct nk_merge_view *v, const struct nk_merge_row *row)
 {
     static const enum nk_fact_text before[] = {NK_FACT_PACKAGE, NK_FACT_VERSION, NK_FACT_LIBRARY};
     struct nk_buf text = {0};
     for (size_t i = 0; i < 3; i++) {
         nk_buf_text(&text, nk_merge_row_text(v, row, before[i]));
-        field(out, &text);
+        nk_cell_csv_next(out, &text, ",");
     }
     nk_buf_text(out, row->key->memory ? "true," : "false,");
     nk_buf_text(&text, nk_merge_row_text(v, row, NK_FACT_KERNEL));
-    field(out, &text);
+    nk_cell_csv_next(out, &text, ",");
     nk_merge_kernel(&text, v, row, 0);
-    field(out, &text);
+    nk_cell_csv_next(out, &text, ",");
     if (row->key->sm) nk_merge_sm(&text, row->key->sm);
-    field(out, &text);
+    nk_cell_csv_next(out, &text, ",");
     nk_buf_format(out, "%s,%s,%s,%s,", nk_seen_word(row->key->seen), nk_runs_word(row->key->rules),
                   nk_merge_row_text(v, row, NK_FACT_REASON), row->key->contradiction ? "true" : "false");
     nk_buf_text(&text, nk_merge_row_text(v, row, NK_FACT_HAS));
-    field(out, &text);
+    nk_cell_csv_next(out, &text, ",");
     nk_buf_format(out, "%" PRIu64 ",%" PRIu64 "\r\n", row->reports, row->launches);
     nk_buf_free(&text);
 }

@@ -49,22 +49,6 @@ static void names(struct nk_buf *out, const char *sign, const char *const *list,
     }
 }
 
-static void verdict(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_target *gpu)
-{
-    struct nk_scan_counts counts;
-    if (!library) {
-        nk_buf_text(out, "absent");
-        return;
-    }
-    enum nk_scan_word word = nk_scan_judge(library, gpu, &counts);
-    nk_buf_text(out, nk_scan_word(word));
-    if (word == NK_SCAN_PARTLY) {
-        nk_buf_text(out, " (");
-        nk_scan_number(out, counts.none);
-        nk_buf_text(out, " missing)");
-    }
-}
-
 static void one(struct nk_buf *out, const struct nk_scan_pair *pair, const struct nk_scan_show *show)
 {
     struct nk_scan_changes changes;
@@ -88,9 +72,9 @@ static void one(struct nk_buf *out, const struct nk_scan_pair *pair, const struc
     if (out->size == before) nk_buf_text(out, "    the same\n");
     for (size_t i = 0; i < show->gpus->count; i++) {
         nk_buf_format(out, "    %-9s ", show->gpus->gpu[i].text);
-        verdict(out, pair->old_library, &show->gpus->gpu[i].target);
+        nk_scan_short_verdict(out, pair->old_library, &show->gpus->gpu[i].target);
         nk_buf_text(out, " -> ");
-        verdict(out, pair->new_library, &show->gpus->gpu[i].target);
+        nk_scan_short_verdict(out, pair->new_library, &show->gpus->gpu[i].target);
         nk_buf_text(out, "\n");
     }
     if (changes.failed) out->failed = true;
@@ -100,9 +84,7 @@ static void one(struct nk_buf *out, const struct nk_scan_pair *pair, const struc
 static void title(struct nk_buf *out, const struct nk_scan_pair *pair, const struct nk_scan_show *show)
 {
     if (out->size) nk_buf_text(out, "\n");
-    if (pair->old_item) nk_scan_title(out, pair->old_item, show->full_paths);
-    if (pair->old_item && pair->new_item) nk_buf_text(out, " -> ");
-    if (pair->new_item) nk_scan_title(out, pair->new_item, show->full_paths);
+    nk_scan_title_change(out, pair->old_item, pair->new_item, show->full_paths);
     nk_buf_text(out, "\n");
 }
 

@@ -14,8 +14,8 @@ char *nk_scan_plain_path(const char *path)
 {
     char *out = strdup(path), *to = out;
     for (const char *at = path; out && *at;) {
-        size_t hex = *at == '-' ? strspn(at + 1, "0123456789abcdef") : 0;
-        if (hex >= 8 && at[1 + hex] == '.') {
+        size_t hex = *at == '-' || *at == '.' ? strspn(at + 1, "0123456789abcdef") : 0;
+        if (hex >= 8 && (*at == '-' ? at[1 + hex] == '.' : !strncmp(at + 1 + hex, ".so", 3))) {
             at += 1 + hex;
         } else if (!strncmp(at, ".so.", 4)) {
             memcpy(to, ".so", 3);

@@ -33,41 +33,44 @@ static void each_row(struct nk_buf *out, const struct nk_scan *scan, const struc
 
 // ---- Markdown
 
-// Adds a text so that it stays in its cell, and empties it.
-static void cell(struct nk_buf *out, struct nk_buf *text)
-{
-    nk_buf_text(out, " ");
-    nk_cell_markdown(out, text->data ? text->data : "");
-    nk_buf_text(out, " |");
-    nk_buf_free(text);
-}
-
 static void markdown_row(struct nk_buf *out, const struct cell_row *row, const struct nk_scan_show *show)
 {
     struct nk_buf text = {0};
     nk_buf_text(out, "|");
     nk_scan_title(&text, row->item, show->full_paths);
-    cell(out, &text);
+    nk_cell_markdown_next(out, &text);
     nk_scan_shown(&text, row->library->path, show->full_paths);
-    cell(out, &text);
+    nk_cell_markdown_next(out, &text);
     nk_scan_archs(&text, row->sum, NK_KIND_CUBIN, false);
-    cell(out, &text);
+    nk_cell_markdown_next(out, &text);
     nk_scan_archs(&text, row->sum, NK_KIND_PTX, false);
-    cell(out, &text);
+    nk_cell_markdown_next(out, &text);
     if (row->gpu) {
         struct nk_scan_counts counts;
         enum nk_scan_word word = nk_scan_judge(row->library, &row->gpu->target, &counts);
         nk_buf_text(&text, row->gpu->text);
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
         nk_buf_text(&text, nk_scan_word(word));
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
         nk_scan_detail(&text, word, &counts);
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
     } else {
         nk_scan_number(&text, row->sum->kernels);
-        cell(out, &text);
+        nk_cell_markdown_next(out, &text);
     }
     nk_buf_text(out, "\n");
+    nk_buf_free(&text);
+}
+
+void nk_scan_unread_markdown(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show)
+{
+    struct nk_buf path = {0};
+    for (size_t i = 0; i < scan->problem_count; i++) {
+        nk_scan_shown(&path, scan->problems[i].path, show->full_paths);
+        nk_buf_format(out, "- `%s`: %s\n", path.data ? path.data : "", scan->problems[i].text);
+        nk_buf_clear(&path);
+    }
+    nk_buf_free(&path);
 }
 
 void nk_scan_write_markdown(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show)
@@ -76,23 +79,11 @@ void nk_scan_write_markdown(struct nk_buf *out, const struct nk_scan *scan, cons
     nk_buf_format(out, "| package | library | SASS | PTX | %s\n|---|---|---|---|%s\n",
                   gpus ? "GPU | verdict | kernels |" : "kernels |", gpus ? "---|---|---|" : "---:|");
     each_row(out, scan, show, markdown_row);
-    for (size_t i = 0; i < scan->problem_count; i++) {
-        struct nk_buf text = {0};
-        nk_buf_text(out, i ? "" : "\nNot read:\n\n");
-        nk_scan_shown(&text, scan->problems[i].path, show->full_paths);
-        nk_buf_format(out, "- `%s`: %s\n", text.data ? text.data : "", scan->problems[i].text);
-        nk_buf_free(&text);
-    }
+    if (scan->problem_count) nk_buf_text(out, "\nNot read:\n\n");
+    nk_scan_unread_markdown(out, scan, show);
 }
 
 // ---- CSV (RFC 4180)
-
-static void field(struct nk_buf *out, struct nk_buf *text, const char *end)
-{
-    nk_cell_csv(out, text->data ? text->data : "");
-    nk_buf_text(out, end);
-    nk_buf_free(text);
-}
 
 static void csv_counts(struct nk_buf *out, const struct cell_row *row)
 {
@@ -110,22 +101,23 @@ static void csv_row(struct nk_buf *out, const struct cell_row *row, const struct
 {
     struct nk_buf text = {0};
     nk_scan_shown(&text, row->item->path, show->full_paths);
-    field(out, &text, ",");
+    nk_cell_csv_next(out, &text, ",");
     nk_scan_clean(&text, row->item->package.name);
-    field(out, &text, ",");
+    nk_cell_csv_next(out, &text, ",");
     nk_scan_clean(&text, row->item->package.version);
-    field(out, &text, ",");
+    nk_cell_csv_next(out, &text, ",");
     nk_scan_shown(&text, row->library->path, show->full_paths);
-    field(out, &text, ",");
+    nk_cell_csv_next(out, &text, ",");
     nk_scan_archs(&text, row->sum, NK_KIND_CUBIN, false);
-    field(out, &text, ",");
+    nk_cell_csv_next(out, &text, ",");
     nk_scan_archs(&text, row->sum, NK_KIND_PTX, false);
-    field(out, &text, ",");
+    nk_cell_csv_next(out, &text, ",");
     nk_scan_codecs(&text, row->sum);
-    field(out, &text, ",");
+    nk_cell_csv_next(out, &text, ",");
     nk_buf_format(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", row->sum->containers, row->sum->outside,
                   row->sum->kernels, row->sum->names);
     csv_counts(out, row);
+    nk_buf_free(&text);
 }
 
 void nk_scan_write_csv(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show)

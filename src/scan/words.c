@@ -79,6 +79,29 @@ void nk_scan_title(struct nk_buf *out, const struct nk_scan_item *item, bool ful
     nk_scan_clean(out, item->package.version);
 }
 
+void nk_scan_title_change(struct nk_buf *out, const struct nk_scan_item *old, const struct nk_scan_item *new_item,
+                          bool full)
+{
+    if (old) nk_scan_title(out, old, full);
+    if (old && new_item) nk_buf_text(out, " -> ");
+    if (new_item) nk_scan_title(out, new_item, full);
+}
+
+void nk_scan_short_verdict(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_target *gpu)
+{
+    struct nk_scan_counts counts;
+    if (!library) {
+        nk_buf_text(out, "absent");
+        return;
+    }
+    enum nk_scan_word word = nk_scan_judge(library, gpu, &counts);
+    nk_buf_text(out, nk_scan_word(word));
+    if (word != NK_SCAN_PARTLY) return;
+    nk_buf_text(out, " (");
+    nk_scan_number(out, counts.none);
+    nk_buf_text(out, " missing)");
+}
+
 static bool in_list(const struct nk_scan_arch *arch, uint16_t kind, bool relocatable)
 {
     return arch->kind == kind && (arch->where == NK_SCAN_RELOCATABLE) == relocatable;

@@ -175,7 +175,7 @@ def test_csv_without_a_gpu_has_a_row_for_every_library(several):
 
 
 def table_of_markdown(text):
-    """The cells of the one table, as a program that renders Markdown sees them."""
+    """The cells of the tables, as a program that renders Markdown sees them."""
     reader("mdurl-0.1.2", "mdurl")
     markdown = reader("markdown-it-py-4.3.0", "markdown_it").MarkdownIt("commonmark").enable("table")
     rows, cell = [], None
@@ -202,6 +202,90 @@ def test_markdown_lists_what_could_not_be_read_below_the_table(several):
     text = command("scan", "--markdown", "--gpu", "sm_75", several).stdout
     assert re.search(r"^Not read:$", text, re.M)
     assert re.search(r"^- `.*/broken`: a link that leads nowhere$", text, re.M)
+
+
+# ---- what changed, as CSV and Markdown
+
+
+@pytest.fixture
+def releases(store, tmp_path):
+    """Two wheels: sm_75 and k_b went, sm_90 and k_c came; a library is new, one is gone, one is the same."""
+    before, after = (shared(store, nv_fatbin=[images.container(store, archs, names)])
+                     for archs, names in ((["75", "80"], K), (["80", "90"], [K[0], "_Z3k_cPf"])))
+    sides = []
+    for version, library, other in (("1.0", before, "gone.so"), ("1.1", after, ODD)):
+        sides.append(wheel(tmp_path / f"made-{version}-py3-none-any.whl", library, version, "made/libmade.so"))
+        with zipfile.ZipFile(sides[-1], "a") as archive:
+            archive.write(before, "made/" + other)
+            archive.write(before, "made/kept.so")
+    return sides
+
+
+def test_csv_of_diff_has_a_row_for_each_change_and_for_each_gpu(releases):
+    text = command("scan", "--diff", "--csv", "--kernels", "--gpu", "sm_75", *releases).stdout
+    rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    assert all(None not in r and None not in r.values() for r in rows)
+    assert {(r["package"], r["old_version"], r["new_version"]) for r in rows if r["old_path"] and r["new_path"]} == {("made", "1.0", "1.1")}
+    found = [tuple(r.values())[3:] for r in rows]
+    made, kept, new, gone = ("made/libmade.so",) * 2, ("made/kept.so",) * 2, ("", "made/" + ODD), ("made/gone.so", "")
+    assert [f for f in found if f[:2] == made] == [
+        (*made, "archs", "lost", "sm_75", "", "", ""), (*made, "kernels_by_arch", "lost", "sm_75", "1", "", ""),
+        (*made, "archs", "gained", "sm_90", "", "", ""), (*made, "kernels_by_arch", "gained", "sm_90", "1", "", ""),
+        (*made, "kernels", "gained", "", "1", "", ""), (*made, "kernels", "lost", "", "1", "", ""),
+        (*made, "kernel", "gained", "_Z3k_cPf", "", "", ""), (*made, "kernel", "lost", "_Z3k_bPf", "", "", ""),
+        (*made, "runs", "changed", "sm_75", "", "native", "none")]
+    assert [f for f in found if f[:2] == kept] == [(*kept, "runs", "same", "sm_75", "", "native", "native")]
+    assert [f[2:] for f in found if f[:2] == new] == [
+        ("library", "gained", "", "", "", ""), ("archs", "gained", "sm_75", "", "", ""), ("archs", "gained", "sm_80", "", "", ""),
+        ("kernels", "gained", "", "2", "", ""), ("kernel", "gained", K[0], "", "", ""), ("kernel", "gained", K[1], "", "", ""),
+        ("runs", "changed", "sm_75", "", "", "native")]
+    assert [f[2:] for f in found if f[:2] == gone and f[2] in ("library", "runs")] == [
+        ("library", "lost", "", "", "", ""), ("runs", "changed", "sm_75", "", "native", "")]
+
+
+def test_markdown_of_diff_is_tables_to_a_program_that_renders_it(releases):
+    text = command("scan", "--diff", "--markdown", "--gpu", "sm_75,sm_90", *releases).stdout
+    rows = table_of_markdown(text)
+    changed, judged = rows[:5], rows[5:]
+    assert changed == [
+        ["package", "library", "architectures gained", "architectures lost", "kernels gained", "kernels lost"],
+        ["made 1.0 -> made 1.1", "made/libmade.so", "sm_90", "sm_75", "1", "1"],
+        ["made 1.1", f"made/{ODD} (new)", "sm_75, sm_80", "", "2", "0"],
+        ["made 1.0 -> made 1.1", "made/kept.so", "", "", "0", "0"],
+        ["made 1.0", "made/gone.so (gone)", "", "sm_75, sm_80", "0", "2"]]
+    assert judged[0] == ["package", "library", "GPU", "old", "new"] and len(judged) == 9
+    assert judged[1:3] == [["made 1.0 -> made 1.1", "made/libmade.so", "sm_75", "native", "none"],
+                           ["made 1.0 -> made 1.1", "made/libmade.so", "sm_90", "none", "native"]]
+    assert ["made 1.0", "made/gone.so (gone)", "sm_75", "native", "absent"] in judged
+
+
+def test_markdown_of_diff_names_the_kernels_below_when_asked_to(releases):
+    assert "\nKernels of" not in command("scan", "--diff", "--markdown", *releases).stdout
+    text = command("scan", "--diff", "--markdown", "--kernels", *releases).stdout
+    assert "\nKernels of made 1.0 -\\> made 1.1, made/libmade.so:\n\n- gained k\\_c(float\\*)\n- lost k\\_b(float\\*)\n" in text
+    assert "made/kept.so:" not in text
+
+
+def test_markdown_of_diff_says_for_how_many_kernels_an_architecture_was_lost(store, tmp_path):
+    whole = fatbin(store, ("75", cubin(store, "75", a="long", b="long")), ("80", cubin(store, "80", a="long", b="long")))
+    less = fatbin(store, ("75", cubin(store, "75", a="long")), ("80", cubin(store, "80", a="long", b="long")))
+    for name, container in (("old.so", whole), ("new.so", less)):
+        (tmp_path / name).write_bytes(shared(store, nv_fatbin=[container]).read_bytes())
+    rows = table_of_markdown(command("scan", "--diff", "--markdown", tmp_path / "old.so", tmp_path / "new.so").stdout)
+    assert rows[1][2:] == ["", "sm_75 for 1 kernel", "0", "0"]
+
+
+def test_markdown_of_diff_lists_what_could_not_be_read_of_both_sides(several, tmp_path):
+    text = command("scan", "--diff", "--markdown", several, tmp_path / "absent").stdout
+    assert len(re.findall(r"^Not read:$", text, re.M)) == 1
+    assert re.search(r"^- `.*/broken`: a link that leads nowhere$", text, re.M) and re.search(r"^- `.*/absent`: ", text, re.M)
+
+
+@pytest.mark.parametrize("word", ["--sarif", "--junit", "--fail-on=none", "--expect=sm_80"])
+def test_formats_and_rules_that_judge_are_refused_with_diff_and_it_says_why(releases, word):
+    done = command("scan", "--diff", "--gpu", "sm_80", *word.split("="), *releases)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--diff says what changed and judges none of it" in done.stderr and word.split("=")[0] in done.stderr
 
 
 # ---- JSON

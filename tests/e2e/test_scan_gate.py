@@ -146,13 +146,15 @@ def test_a_kernel_that_lost_an_image_which_others_kept_is_told(store):
 
 
 def test_libraries_are_matched_by_path_and_those_without_a_match_are_new_or_gone(native, jit, tmp_path):
-    for side, names in (("old", ["libx-0123abcd.so.1.2", "gone.so"]), ("new", ["libx-fedc9876.so.1.3", "added.so"])):
+    for side, names in (("old", ["libx-0123abcd.so.1.2", "gone.so", "liby.4a0b5c81.so.11"]),
+                        ("new", ["libx-fedc9876.so.1.3", "added.so", "liby.9b083ad7.so.13"])):
         (tmp_path / side).mkdir()
-        for name, library in zip(names, (native, jit)):
+        for name, library in zip(names, (native, jit, native)):
             (tmp_path / side / name).write_bytes(library.read_bytes())
     found = [(l["old_path"], l["new_path"]) for l in changes(tmp_path / "old", tmp_path / "new")]
     assert sorted(found, key=str) == sorted(
-        [(None, "added.so"), ("libx-0123abcd.so.1.2", "libx-fedc9876.so.1.3"), ("gone.so", None)], key=str)
+        [(None, "added.so"), ("libx-0123abcd.so.1.2", "libx-fedc9876.so.1.3"), ("gone.so", None),
+         ("liby.4a0b5c81.so.11", "liby.9b083ad7.so.13")], key=str)
 
 
 def test_the_same_is_called_the_same(native, tmp_path):
@@ -196,7 +198,7 @@ def test_a_process_that_is_not_there_is_named(pid):
 
 @pytest.mark.parametrize(
     "words", [["--fail-on", "none"], ["--fail-on", "x", "--gpu", "all"], ["--expect", "sm"], ["--diff"], ["--sarif"],
-              ["--diff", "--csv"], ["--json", "--junit", "--gpu", "all"]]
+              ["--diff", "--csv", "--markdown"], ["--json", "--junit", "--gpu", "all"]]
 )
 def test_words_that_do_not_go_together_are_refused(native, words):
     done = command("scan", *words, native)
