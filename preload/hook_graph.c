@@ -1,4 +1,4 @@
-// hook_graph.c - kernels that reach the driver as nodes of a graph.
+// hook_graph.c - kernels that reach the driver as nodes of a graph, and the captures that make graphs.
 //
 // What an executable graph launches is noted when it is made and whenever it is changed (record_graph.c), because the
 // graph that it was made from may be gone when a launch fails. A launch of a graph is pinned as one of a kernel is.
@@ -148,6 +148,72 @@ CUresult cuGraphExecDestroy(CUgraphExec exec)
     CUresult r = nk_real.cuGraphExecDestroy(exec);
     if (!r) nk_record_graph_gone(exec);
     return r;
+}
+
+// ---- captures
+
+CUresult cuStreamBeginCapture(CUstream stream)
+{
+    nk_wait_capture_begins();
+    return nk_wait_capture_begun(stream, false, nk_real.cuStreamBeginCapture(stream));
+}
+
+CUresult cuStreamBeginCapture_ptsz(CUstream stream)
+{
+    nk_wait_capture_begins();
+    return nk_wait_capture_begun(stream, true, nk_real.cuStreamBeginCapture_ptsz(stream));
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
+{
+    nk_wait_capture_begins();
+    return nk_wait_capture_begun(stream, false, nk_real.cuStreamBeginCapture_v2(stream, mode));
+}
+
+CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, int mode)
+{
+    nk_wait_capture_begins();
+    return nk_wait_capture_begun(stream, true, nk_real.cuStreamBeginCapture_v2_ptsz(stream, mode));
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *before, const void *edges,
+                                     size_t count, int mode)
+{
+    nk_wait_capture_begins();
+    return nk_wait_capture_begun(stream, false,
+                                 nk_real.cuStreamBeginCaptureToGraph(stream, graph, before, edges, count, mode));
+}
+
+CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph, const CUgraphNode *before, const void *edges,
+                                          size_t count, int mode)
+{
+    nk_wait_capture_begins();
+    return nk_wait_capture_begun(stream, true,
+                                 nk_real.cuStreamBeginCaptureToGraph_ptsz(stream, graph, before, edges, count, mode));
+}
+
+CUresult cuStreamBeginRecaptureToGraph(CUstream stream, int mode, CUgraph graph, void *callback, void *data)
+{
+    nk_wait_capture_begins();
+    return nk_wait_capture_begun(stream, false,
+                                 nk_real.cuStreamBeginRecaptureToGraph(stream, mode, graph, callback, data));
+}
+
+CUresult cuStreamBeginRecaptureToGraph_ptsz(CUstream stream, int mode, CUgraph graph, void *callback, void *data)
+{
+    nk_wait_capture_begins();
+    return nk_wait_capture_begun(stream, true,
+                                 nk_real.cuStreamBeginRecaptureToGraph_ptsz(stream, mode, graph, callback, data));
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    return nk_wait_capture_ended(stream, false, nk_real.cuStreamEndCapture(stream, graph));
+}
+
+CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
+{
+    return nk_wait_capture_ended(stream, true, nk_real.cuStreamEndCapture_ptsz(stream, graph));
 }
 
 // ---- launches

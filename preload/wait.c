@@ -1,4 +1,4 @@
-// wait.c - waiting for the stream of a launch, and asking whether it is being captured.
+// wait.c - waiting for the stream of a launch, and whether it is being captured.
 #define _GNU_SOURCE
 #include "wait.h"
 
@@ -7,15 +7,62 @@
 #include <errno.h>
 #include <time.h>
 
+__attribute__((visibility("hidden"), used)) struct nk_captures nk_captures;
+
+static CUresult ask_captured(CUstream stream, bool per_thread, int *status)
+{
+    *status = NK_CAPTURE_NONE;
+    return per_thread ? nk_real.cuStreamIsCapturing_ptsz(stream, status) : nk_real.cuStreamIsCapturing(stream, status);
+}
+
 bool nk_wait_captured(CUstream stream, bool per_thread)
 {
-    int status = NK_CAPTURE_NONE;
-    CUresult r =
-        per_thread ? nk_real.cuStreamIsCapturing_ptsz(stream, &status) : nk_real.cuStreamIsCapturing(stream, &status);
+    int status;
+    if (!atomic_load_explicit(&nk_captures.open, memory_order_relaxed) &&
+        !atomic_load_explicit(&nk_captures.unknown, memory_order_relaxed))
+        return false;
+    CUresult r = ask_captured(stream, per_thread, &status);
     // An error (906: the legacy stream, while another one is captured) also means: do not touch this stream. 500 comes
     // from drivers older than CUDA 10, which cannot capture.
     return r == NK_CUDA_NOT_FOUND ? false : r != NK_CUDA_SUCCESS || status != NK_CAPTURE_NONE;
 }
+
+// ---- captures that are open. The count may be too high, which costs a question a launch, but never too low: then a
+// captured stream would not be left alone.
+
+static bool is_surely_free(CUstream stream, bool per_thread)
+{
+    int saved = errno, status, r = -1;
+    if (nk_pin != NK_PIN_OFF) r = ask_captured(stream, per_thread, &status); // else nobody wants to know
+    errno = saved;
+    return r == NK_CUDA_SUCCESS && status == NK_CAPTURE_NONE;
+}
+
+static void one_less(void)
+{
+    uint64_t open = nk_captures.open;
+    while (open && !atomic_compare_exchange_weak(&nk_captures.open, &open, open - 1)) continue;
+    if (!open) nk_captures.unknown++; // this one's beginning was not seen: there may be more such
+}
+
+void nk_wait_capture_begins(void) { nk_captures.open++; }
+
+CUresult nk_wait_capture_begun(CUstream stream, bool per_thread, CUresult r)
+{
+    if (r != NK_CUDA_SUCCESS && is_surely_free(stream, per_thread)) one_less();
+    return r;
+}
+
+// An end that fails ends the capture when it was invalidated or not joined, and leaves it when another stream or
+// another thread should have ended it.
+CUresult nk_wait_capture_ended(CUstream stream, bool per_thread, CUresult r)
+{
+    bool broken = r == NK_CUDA_CAPTURE_INVALIDATED || r == NK_CUDA_CAPTURE_UNJOINED;
+    if (r == NK_CUDA_SUCCESS || (broken && is_surely_free(stream, per_thread))) one_less();
+    return r;
+}
+
+// ---- waiting
 
 int nk_wait_relax(void)
 {

@@ -1,4 +1,4 @@
-// wait.h - waiting for the stream of a launch, and asking whether it is being captured.
+// wait.h - waiting for the stream of a launch, and whether it is being captured.
 //
 // Nothing of the host is disturbed: only the one stream is asked, never the context (a device-wide wait breaks the
 // capture of another thread), never while it is captured, and in the relaxed capture mode of this thread, which is
@@ -9,6 +9,18 @@
 #include "real.h"
 
 #include <stdbool.h>
+
+// Captures: those that were begun and of which it is not certain that they are over; and calls of functions of the
+// driver that are not known here and may have begun one. While both are 0 no stream is captured, and none is asked.
+struct nk_captures {
+    _Atomic uint64_t unknown; // first: passed.c counts here
+    _Atomic uint64_t open;
+};
+extern struct nk_captures nk_captures;
+// Around a call that begins a capture, and after one that ends one; what the call returned is handed back.
+void nk_wait_capture_begins(void);
+CUresult nk_wait_capture_begun(CUstream stream, bool per_thread, CUresult r);
+CUresult nk_wait_capture_ended(CUstream stream, bool per_thread, CUresult r);
 
 // Must the stream be left alone? `per_thread`: stream 0 is the thread's own default stream (a _ptsz function).
 bool nk_wait_captured(CUstream stream, bool per_thread);

@@ -85,7 +85,7 @@ enum { NK_LOADING_EAGER = 1, NK_LOADING_LAZY = 2 };                            /
 enum { NK_CAPTURE_GLOBAL = 0, NK_CAPTURE_THREAD = 1, NK_CAPTURE_RELAXED = 2 }; // CUstreamCaptureMode
 enum { NK_CAPTURE_NONE = 0 };                                                  // CUstreamCaptureStatus
 
-// The results that mean "there is no usable image" or belong to its neighbours .
+// The results that mean "there is no usable image" or belong to its neighbours.
 enum {
     NK_CUDA_SUCCESS = 0,
     NK_CUDA_INVALID_VALUE = 1,
@@ -106,6 +106,8 @@ enum {
     NK_CUDA_NOT_FOUND = 500,
     NK_CUDA_NOT_READY = 600,
     NK_CUDA_NOT_SUPPORTED = 801,
+    NK_CUDA_CAPTURE_INVALIDATED = 901,
+    NK_CUDA_CAPTURE_UNJOINED = 904,
 };
 
 #endif

@@ -193,6 +193,26 @@ static void graphs(CUfunction f)
     do_cuGraphExecDestroy(exec);
 }
 
+static void capture(void)
+{
+    CUgraph graph = NULL;
+    do_cuStreamBeginCapture(stream);
+    do_cuStreamEndCapture(stream, &graph);
+    do_cuStreamBeginCapture_ptsz(stream);
+    do_cuStreamEndCapture_ptsz(stream, &graph);
+    do_cuStreamBeginCapture_v2(stream, NK_CAPTURE_GLOBAL);
+    do_cuStreamEndCapture(stream, &graph);
+    do_cuStreamBeginCapture_v2_ptsz(stream, NK_CAPTURE_RELAXED);
+    do_cuStreamEndCapture(stream, &graph);
+    do_cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, NK_CAPTURE_THREAD);
+    do_cuStreamEndCapture(stream, &graph);
+    do_cuStreamBeginCaptureToGraph_ptsz(stream, graph, NULL, NULL, 0, NK_CAPTURE_THREAD);
+    do_cuStreamEndCapture(stream, &graph);
+    do_cuStreamBeginRecaptureToGraph(stream, NK_CAPTURE_THREAD, graph, NULL, NULL);
+    do_cuStreamBeginRecaptureToGraph_ptsz(stream, NK_CAPTURE_THREAD, graph, NULL, NULL);
+    do_cuStreamEndCapture(stream, &graph); // no capture is open
+}
+
 static void wait_for_all(void)
 {
     CUevent event = NULL;
@@ -270,6 +290,7 @@ static void modules(const char *path, char *fatbin, char *ptx)
     ask_function(f);
     launch(f);
     graphs(f);
+    capture();
     wait_for_all();
     for (int i = 0; i < 4; i++) do_cuModuleUnload(module[i]);
 }

@@ -69,6 +69,77 @@ def test_a_capture_that_begins_while_a_launch_is_waited_for_is_not_spoilt(run, p
     assert out.lines == ["warm 0", "begin 0", "a 0", "end 0", "b 0"]
 
 
+# ---- a stream is asked whether it is captured only while there can be a capture
+def phases(log):
+    """What the program with the library called before its capture, until that was over, and then (from the last stream made on)."""
+    seen = calls(log)
+    seen = seen[len(seen) // 2:]
+    begin = next(i for i, c in enumerate(seen) if c[1].startswith("cuStreamBeginCapture"))
+    after = max(i for i, c in enumerate(seen) if c[1] == "cuStreamCreate")
+    return seen[:begin], seen[begin:after], seen[after:]
+
+
+def asked(phase):
+    return [c for c in phase if c[1] == "cuStreamIsCapturing"]
+
+
+ENDS = {"well": [0], "graph": [0], "invalidated": [901], "unjoined": [904], "elsewhere": [903, 908, 901]}
+
+
+@pytest.mark.sanitized
+@pytest.mark.parametrize("sync", ["launch", "trail"])
+@pytest.mark.parametrize("how", ENDS)
+def test_no_stream_is_asked_before_a_capture_began_nor_after_it_ended_in_any_way(run, program, tmp_path, how, sync):
+    """Nor because a function was looked up that may begin one and is in no list (a driver of 13.1 has it)."""
+    log = tmp_path / "log"
+    out = run(program("captures_end", "12.4", GOOD, GOOD, more=["-ldl", "-lpthread"]), how, driver=13010, env={"NOKERNEL_SYNC": sync, "SIM_LOG": log})
+    assert [int(line.split()[1]) for line in out.lines if line.startswith("end ")] == ENDS[how]
+    before, during, after = phases(log)
+    touched = {c[1] for c in during if c[1] in ("cuStreamQuery", "cuStreamWriteValue32_v2")}
+    assert asked(during) and not touched and not asked(before) and not asked(after), (before, during, after)
+
+
+@pytest.mark.parametrize("sync", ["launch", "trail"])
+@pytest.mark.parametrize("style", ["", "PER_THREAD"])
+def test_the_captures_of_a_per_thread_stream_build_are_counted_too(run, program, tmp_path, style, sync):
+    log = tmp_path / "log"
+    run(program("captures_end", "13.0", GOOD, GOOD, style=style, more=["-ldl", "-lpthread"]), "well", env={"NOKERNEL_SYNC": sync, "SIM_LOG": log})
+    before, during, after = phases(log)
+    assert asked(during) and not asked(before) and not asked(after)
+
+
+@pytest.mark.parametrize("how,driver", [("destroyed", 13000), ("twice", 13000), ("command", 13010)])
+@pytest.mark.parametrize("sync", ["launch", "trail"])
+def test_while_a_capture_can_still_be_open_every_stream_is_asked(run, program, tmp_path, how, driver, sync):
+    """The stream of a capture was destroyed, one begin of two failed, or a function began it that is in no list."""
+    log = tmp_path / "log"
+    run(program("captures_end", "12.4", GOOD, GOOD, more=["-ldl", "-lpthread"]), how, driver=driver, env={"NOKERNEL_SYNC": sync, "SIM_LOG": log})
+    before, during, after = phases(log)
+    touched = {c[1] for c in during if c[1] in ("cuStreamQuery", "cuStreamWriteValue32_v2")}
+    assert not asked(before) and asked(during) and asked(after) and not touched
+
+
+@pytest.mark.parametrize("sync", ["launch", "trail"])
+def test_a_begin_that_is_refused_is_no_capture(run, program, tmp_path, sync):
+    log = tmp_path / "log"
+    run(program("captures_end", "12.4", GOOD, GOOD, more=["-ldl", "-lpthread"]), "refused",
+        env={"NOKERNEL_SYNC": sync, "SIM_LOG": log, "SIM_FAIL": "cuStreamBeginCapture=999"})
+    _, during, after = phases(log)
+    assert len(asked(during)) == 1 and not asked(after)
+
+
+@pytest.mark.parametrize("sync", ["launch", "trail"])
+def test_a_stream_that_does_not_answer_while_a_capture_is_open_is_left_alone(run, program, tmp_path, sync):
+    log = tmp_path / "log"
+    out = run(program("captures_modes", "12.4", GOOD, GOOD, more=["-lpthread"]), "own", 0,
+              env={"NOKERNEL_SYNC": sync, "SIM_LOG": log, "SIM_CAPTURE": "strict", "SIM_FAIL": "cuStreamIsCapturing=999"})
+    assert out.lines[-1] == "sync 0"
+    seen = calls(log)
+    begin, end = [[i for i, c in enumerate(seen) if c[1].startswith(name)][-1] for name in ("cuStreamBeginCapture", "cuStreamEndCapture")]
+    during = seen[begin:end]
+    assert asked(during) and not [c for c in during if c[1] in ("cuStreamQuery", "cuStreamWriteValue32_v2")]
+
+
 # ---- errors that come late, in every kind of stream
 @pytest.mark.parametrize("version,static", STATIC)
 def test_the_launch_of_a_per_thread_stream_build_that_failed_is_named(run, program, version, static):

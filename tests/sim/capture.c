@@ -306,7 +306,7 @@ static int finish(struct sim_stream *stream, struct sim_graph **graph)
     return result;
 }
 
-API_PT(cuStreamEndCapture, _ptsz, CUstream, handle, CUgraph *, out)
+static int end_capture(CUstream handle, CUgraph *out)
 {
     NEED_CONTEXT(context);
     struct sim_stream *stream = sim_stream(handle);
@@ -317,6 +317,24 @@ API_PT(cuStreamEndCapture, _ptsz, CUstream, handle, CUgraph *, out)
     int result = finish(stream, &graph);
     pthread_mutex_unlock(&sim_lock);
     *out = (CUgraph)(void *)graph;
+    return result;
+}
+
+API_PT(cuStreamEndCapture, _ptsz, CUstream, stream, CUgraph *, out) { return end_capture(stream, out); }
+
+// A capture into the command buffer of a graphics interface: here what was captured is thrown away.
+API_PT(cuStreamBeginCaptureToCig, _ptsz, CUstream, stream, void *, params)
+{
+    (void)params;
+    return begin(stream, NK_CAPTURE_RELAXED, NULL);
+}
+API_PT(cuStreamEndCaptureToCig, _ptsz, CUstream, stream)
+{
+    CUgraph graph = NULL;
+    int result = end_capture(stream, &graph);
+    pthread_mutex_lock(&sim_lock);
+    if (graph) sim_graph_free((void *)graph);
+    pthread_mutex_unlock(&sim_lock);
     return result;
 }
 
