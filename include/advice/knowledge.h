@@ -27,8 +27,8 @@ struct nk_knowledge {
     T(sm_toolkit, TOOLKIT, "sm first last isa a f note source", "sm")                                                  \
     T(cuda_versions, CUDA, "cuda isa min_sm max_sm driver needs note source", "cuda")                                  \
     T(gpus, GPUS, "name sm family kind source", "name")                                                                \
-    T(errors, ERRORS, "code means not do source", "code")                                                              \
-    T(messages, MESSAGES, "text code title means not do source", "text")                                               \
+    T(errors, ERRORS, "code means means_zh not not_zh do do_zh source", "code")                                        \
+    T(messages, MESSAGES, "text code title title_zh means means_zh not not_zh do do_zh source", "text")                \
     T(names, NAMES, "name from pip source", "name from")                                                               \
     T(kernel_kinds, KINDS, "kind library words source", "kind library words")
 
@@ -64,9 +64,10 @@ enum {
     NK_CUDA_SOURCE
 };
 enum { NK_GPU_NAME, NK_GPU_SM, NK_GPU_FAMILY, NK_GPU_KIND, NK_GPU_SOURCE };
-enum { NK_ERROR_CODE, NK_ERROR_MEANS, NK_ERROR_NOT, NK_ERROR_DO, NK_ERROR_SOURCE };
-enum { NK_MESSAGE_TEXT, NK_MESSAGE_CODE, NK_MESSAGE_TITLE, NK_MESSAGE_MEANS, NK_MESSAGE_NOT, NK_MESSAGE_DO };
-enum { NK_MESSAGE_SOURCE = 6 };
+// Columns of prose have their Chinese in the next one.
+enum { NK_ERROR_CODE, NK_ERROR_MEANS, NK_ERROR_NOT = 3, NK_ERROR_DO = 5, NK_ERROR_SOURCE = 7 };
+enum { NK_MESSAGE_TEXT, NK_MESSAGE_CODE, NK_MESSAGE_TITLE, NK_MESSAGE_MEANS = 4, NK_MESSAGE_NOT = 6 };
+enum { NK_MESSAGE_DO = 8, NK_MESSAGE_SOURCE = 10 };
 enum { NK_NAMES_NAME, NK_NAMES_FROM, NK_NAMES_PIP, NK_NAMES_SOURCE };
 enum { NK_WORK_KIND, NK_WORK_LIBRARY, NK_WORK_WORDS, NK_WORK_SOURCE };
 

@@ -28,6 +28,8 @@ const char *nk_name_cc(char out[NK_NAME_TEXT], int sm);
 const char *nk_name_driver(char out[NK_NAME_TEXT], int cuda);
 // "CUDA 12.8 or newer", "CUDA 9.0 to 12.9": the toolkits that compile for the architecture. False: not known.
 bool nk_name_toolkit(struct nk_buf *out, enum nk_language language, int sm);
+// A cell of prose; its Chinese stands in the next column, and may be missing in rows of a user's own.
+const char *nk_known_in(enum nk_language language, const struct nk_knowledge *table, int row, int column);
 // Package names are one when they differ only in case and in "-", "_" and ".".
 bool nk_same_package(const char *a, const char *b);
 // May code for this CUDA version start on this driver? (Minor-version compatibility; 0 unknown: yes.)

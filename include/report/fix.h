@@ -20,8 +20,6 @@ enum { NK_FIXES_MOST = 8 };
 size_t nk_fixes(struct nk_run *run, const struct nk_run_gpu *asked, bool full_paths, struct nk_fix out[NK_FIXES_MOST]);
 void nk_fixes_free(struct nk_fix *fixes, size_t count);
 
-// A sentence in either language behind a label, broken where that language breaks lines.
-void nk_block_sentence(struct nk_page *page, const char *label, const char *text);
 // The repairs of an advice as paragraphs; `name` says what they are for (NULL: that is clear).
 void nk_block_repairs(struct nk_page *page, const struct nk_advice *advice, const char *name);
 // The paragraphs of the text report: a repair a row, its command below it. A command is broken only as a shell reads

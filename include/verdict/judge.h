@@ -18,7 +18,7 @@ enum nk_runs {
 };
 
 enum nk_reason {
-#define NK_REASON(name, key, sentence) NK_REASON_##name,
+#define NK_REASON(name, key, sentence, chinese) NK_REASON_##name,
 #include "verdict/reasons.def"
 #undef NK_REASON
     NK_REASON_COUNT
@@ -50,9 +50,10 @@ struct nk_verdict nk_judge(const struct nk_image *images, size_t count, const un
                            const struct nk_target *target);
 
 // Static texts: the JSON word of a verdict ("native", "jit", "hollow", "none", "unknown"); key and sentence of a
-// reason.
+// reason, the sentence also in Simplified Chinese.
 const char *nk_runs_word(enum nk_runs runs);
 const char *nk_reason_key(enum nk_reason reason);
 const char *nk_reason_sentence(enum nk_reason reason);
+const char *nk_reason_chinese(enum nk_reason reason);
 
 #endif

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "advice/explain.h"
 #include "advice/findings.h"
-#include "advice/knowledge.h"
+#include "advice/parts.h"
 #include "driver/results.h"
 #include "verdict/arch.h"
 #include "verdict/rules.h"
@@ -15,21 +15,21 @@
 // What helps against a reason for which code does not run. Reasons that name no fault have no row.
 static const struct {
     enum nk_reason reason;
-    const char *text;
+    enum nk_text text;
 } remedies[] = {
-    {NK_REASON_HOLLOW, "choose another back end of the library, or a build for this GPU: no error will tell"},
-    {NK_REASON_CUBIN_ABI_NEWER, "if the driver refuses it (200): a driver for CUDA 13 (580), or a build by CUDA 12"},
-    {NK_REASON_KERNEL_NOT_IN_IMAGE, "choose another back end of the library; report it upstream"},
-    {NK_REASON_CODEC_NEWER_THAN_DRIVER, "a driver for CUDA 12.4 or newer (550), or a build with --compress-mode=speed"},
-    {NK_REASON_PTX_TOO_NEW_ISA, "a newer driver, or a build with machine code for this GPU"},
-    {NK_REASON_JIT_DISABLED, "unset CUDA_DISABLE_PTX_JIT"},
-    {NK_REASON_FORCE_PTX_NO_PTX, "unset CUDA_FORCE_PTX_JIT"},
-    {NK_REASON_TEGRA, "a build for exactly this architecture; a newer driver does not help"},
-    {NK_REASON_ARCH_SPECIFIC, "another back end, or a build for this architecture; a newer driver does not help"},
-    {NK_REASON_FAMILY, "another back end, or a build for this family; a newer driver does not help"},
-    {NK_REASON_PTX_HIGHER_THAN_GPU, "a build with code for this GPU, or with PTX for it or an older one"},
-    {NK_REASON_NO_IMAGE, "a build with code for this GPU; a newer driver does not help"},
-    {NK_REASON_LTO_ONLY, "the program must link it first (nvJitLink), or a build with machine code"},
+    {NK_REASON_HOLLOW, NK_TEXT_REMEDY_HOLLOW},
+    {NK_REASON_CUBIN_ABI_NEWER, NK_TEXT_REMEDY_CUBIN_ABI},
+    {NK_REASON_KERNEL_NOT_IN_IMAGE, NK_TEXT_REMEDY_NOT_IN_IMAGE},
+    {NK_REASON_CODEC_NEWER_THAN_DRIVER, NK_TEXT_REMEDY_CODEC},
+    {NK_REASON_PTX_TOO_NEW_ISA, NK_TEXT_REMEDY_PTX_NEW},
+    {NK_REASON_JIT_DISABLED, NK_TEXT_REMEDY_JIT_DISABLED},
+    {NK_REASON_FORCE_PTX_NO_PTX, NK_TEXT_REMEDY_FORCE_PTX},
+    {NK_REASON_TEGRA, NK_TEXT_REMEDY_TEGRA},
+    {NK_REASON_ARCH_SPECIFIC, NK_TEXT_REMEDY_ARCH_SPECIFIC},
+    {NK_REASON_FAMILY, NK_TEXT_REMEDY_FAMILY},
+    {NK_REASON_PTX_HIGHER_THAN_GPU, NK_TEXT_REMEDY_PTX_HIGHER},
+    {NK_REASON_NO_IMAGE, NK_TEXT_REMEDY_NO_IMAGE},
+    {NK_REASON_LTO_ONLY, NK_TEXT_REMEDY_LTO},
 };
 
 static void drop_empty(struct nk_explained *out)
@@ -52,6 +52,11 @@ static void say(struct nk_explained *out, const char *key, const char *label, co
     if (*text) nk_buf_text(nk_explain_row(out, key, label, false), text);
 }
 
+static void say_text(struct nk_explained *out, const char *key, const char *label, enum nk_text text)
+{
+    say(out, key, label, nk_text_raw(nk_text_language(), text));
+}
+
 // ---- results
 
 static void explain_result(struct nk_explained *out, int code, const struct nk_result *result)
@@ -66,14 +71,13 @@ static void explain_result(struct nk_explained *out, int code, const struct nk_r
         nk_buf_format(&out->title, "%s%s", result->runtime_name ? ", " : " ", result->driver_name);
     if (result) say(out, "text", "says", result->text);
     if (row) {
-        say(out, "means", "means", nk_known(&nk_known_errors, row, NK_ERROR_MEANS));
-        say(out, "does_not_mean", "not", nk_known(&nk_known_errors, row, NK_ERROR_NOT));
-        say(out, "do", "do", nk_known(&nk_known_errors, row, NK_ERROR_DO));
+        enum nk_language language = nk_text_language();
+        say(out, "means", "means", nk_known_in(language, &nk_known_errors, row, NK_ERROR_MEANS));
+        say(out, "does_not_mean", "not", nk_known_in(language, &nk_known_errors, row, NK_ERROR_NOT));
+        say(out, "do", "do", nk_known_in(language, &nk_known_errors, row, NK_ERROR_DO));
         say(out, "source", "source", nk_known(&nk_known_errors, row, NK_ERROR_SOURCE));
     } else {
-        say(out, "means", "means",
-            nk_result_is_image(code) ? "no image of the kernel could be used on this GPU"
-                                     : "nothing about images of kernels, as far as is known");
+        say_text(out, "means", "means", nk_result_is_image(code) ? NK_TEXT_RESULT_IMAGE : NK_TEXT_RESULT_OTHER);
     }
     nk_buf_free(&number);
 }
@@ -109,30 +113,39 @@ static bool by_message(struct nk_explained *out, const char *word)
 
 // ---- reasons
 
-static const char *group(enum nk_reason reason)
+static enum nk_text group(enum nk_reason reason)
 {
-    if (reason < NK_REASON_HOLLOW) return "the kernel runs";
-    if (reason == NK_REASON_HOLLOW) return "the kernel can be launched, and does nothing";
-    if (reason == NK_REASON_EMPTY) return "there is nothing to run";
-    return reason < NK_REASON_KERNEL_NOT_IN_IMAGE ? "whether the kernel runs cannot be said"
-                                                  : "the kernel does not run";
+    if (reason < NK_REASON_HOLLOW) return NK_TEXT_SO_RUNS;
+    if (reason == NK_REASON_HOLLOW) return NK_TEXT_SO_HOLLOW;
+    if (reason == NK_REASON_EMPTY) return NK_TEXT_SO_EMPTY;
+    return reason < NK_REASON_KERNEL_NOT_IN_IMAGE ? NK_TEXT_SO_UNKNOWN : NK_TEXT_SO_NOT;
+}
+
+static void explain_reason(struct nk_explained *out, enum nk_reason reason)
+{
+    struct nk_target target = {0};
+    enum nk_language language = nk_text_language();
+    out->kind = "reason";
+    nk_buf_text(&out->title, nk_reason_key(reason));
+    say(out, "means", "means", language == NK_CHINESE ? nk_reason_chinese(reason) : nk_reason_sentence(reason));
+    say_text(out, "verdict", "so", group(reason));
+    int code = nk_rule_result(reason, NULL, &target);
+    if (code) {
+        struct nk_buf result = {0};
+        nk_buf_format(&result, "%d %s", code, nk_result_name(NK_DRIVER, code));
+        nk_text_add(nk_explain_row(out, "result", "error", false), language, NK_TEXT_SO_RESULT, result.data, NULL, NULL,
+                    NULL);
+        nk_buf_free(&result);
+    }
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (remedies[i].reason == reason) say_text(out, "do", "do", remedies[i].text);
 }
 
 static bool by_reason(struct nk_explained *out, const char *word)
 {
-    struct nk_target target = {0};
     for (int r = 1; r < NK_REASON_COUNT; r++) {
         if (strcasecmp(word, nk_reason_key((enum nk_reason)r))) continue;
-        out->kind = "reason";
-        nk_buf_text(&out->title, nk_reason_key((enum nk_reason)r));
-        say(out, "means", "means", nk_reason_sentence((enum nk_reason)r));
-        say(out, "verdict", "so", group((enum nk_reason)r));
-        int code = nk_rule_result((enum nk_reason)r, NULL, &target);
-        if (code)
-            nk_buf_format(nk_explain_row(out, "result", "error", false), "%d %s is expected", code,
-                          nk_result_name(NK_DRIVER, code));
-        for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
-            if ((int)remedies[i].reason == r) say(out, "do", "do", remedies[i].text);
+        explain_reason(out, (enum nk_reason)r);
         return true;
     }
     return false;

@@ -89,14 +89,14 @@ static int since_of(int row, char suffix)
     return suffix ? cuda_for_isa(nk_known(&nk_known_sm_toolkit, row, suffix == 'a' ? NK_SM_A : NK_SM_F)) : 0;
 }
 
-bool nk_explain_toolkits(struct nk_buf *out, const struct nk_arch *arch)
+bool nk_explain_toolkits(struct nk_buf *out, enum nk_language language, const struct nk_arch *arch)
 {
     char name[NK_NAME_TEXT], cuda[NK_NAME_TEXT];
     int row = nk_known_row(&nk_known_sm_toolkit, NK_SM_SM, nk_name_sm(name, arch->sm) + 3);
     int since = since_of(row, arch->suffix);
     if (!row || (arch->suffix && !since)) return false;
-    if (!since || *nk_known(&nk_known_sm_toolkit, row, NK_SM_LAST)) return nk_name_toolkit(out, NK_ENGLISH, arch->sm);
-    nk_text_add(out, NK_ENGLISH, NK_TEXT_TOOLKIT_FROM, nk_name_cuda(cuda, since), NULL, NULL, NULL);
+    if (!since || *nk_known(&nk_known_sm_toolkit, row, NK_SM_LAST)) return nk_name_toolkit(out, language, arch->sm);
+    nk_text_add(out, language, NK_TEXT_TOOLKIT_FROM, nk_name_cuda(cuda, since), NULL, NULL, NULL);
     return true;
 }
 
@@ -106,11 +106,11 @@ static void toolkits(struct nk_explained *out, const struct nk_arch *arch)
     int row = nk_known_row(&nk_known_sm_toolkit, NK_SM_SM, nk_name_sm(name, arch->sm) + 3);
     if (!row) return;
     struct nk_buf *made = nk_explain_row(out, "made_by", "made by", false);
-    if (nk_explain_toolkits(made, arch))
+    if (nk_explain_toolkits(made, NK_ENGLISH, arch))
         nk_buf_format(nk_explain_row(out, "nvcc", "nvcc", false), "-gencode arch=compute_%d%s,code=%s_%d%s", arch->sm,
                       suffix, arch->virtual ? "compute" : "sm", arch->sm, suffix);
     else
-        nk_buf_text(made, "no toolkit that is known: there is no such variant of this architecture");
+        nk_buf_text(made, nk_text_raw(nk_text_language(), NK_TEXT_NO_TOOLKIT));
     nk_buf_text(nk_explain_row(out, "note", "note", false), nk_known(&nk_known_sm_toolkit, row, NK_SM_NOTE));
 }
 
@@ -157,7 +157,7 @@ static void torch(struct nk_explained *out, const struct nk_arch *arch)
     struct nk_buf *list = nk_explain_row(out, "torch", "torch", true);
     machine_wheels(list, "x86_64", arch->sm);
     machine_wheels(list, "aarch64", arch->sm);
-    if (!list->size) nk_buf_text(list, "no official wheel has code for it");
+    if (!list->size) nk_buf_text(list, nk_text_raw(nk_text_language(), NK_TEXT_NO_WHEEL));
     size_t count = nk_wheels(wheels, "x86_64");
     struct nk_buf *pypi = nk_explain_row(out, "torch_pypi", "PyPI", false);
     const struct nk_wheel *first = NULL, *last = NULL;

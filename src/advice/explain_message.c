@@ -81,28 +81,29 @@ static const char *cuda_of(const char *isa, bool newest)
     return found;
 }
 
-static void add_filled(struct nk_buf *out, const char *text, const char *message)
+static void add_filled(struct nk_buf *out, enum nk_language language, int row, int column, const char *message)
 {
-    char sm[NK_ARCH_TEXT] = "this architecture", number[NK_NAME_TEXT] = "NUMBER", isa[NK_NAME_TEXT],
-         limit[NK_NAME_TEXT], driver[NK_NAME_TEXT];
+    char sm[NK_ARCH_TEXT] = "", number[NK_NAME_TEXT] = "NUMBER", isa[NK_NAME_TEXT], limit[NK_NAME_TEXT],
+         driver[NK_NAME_TEXT];
+    const char *text = nk_known_in(language, &nk_known_messages, row, column);
     struct nk_buf toolkit = {0};
     struct nk_arch arch;
     if (arch_of(message, &arch)) {
         arch.virtual = false;
         nk_arch_text(sm, arch);
         snprintf(number, sizeof number, "%d", arch.sm);
-        nk_explain_toolkits(&toolkit, &arch);
+        nk_explain_toolkits(&toolkit, language, &arch);
     }
     version_after(isa, message, ".version ");
     version_after(limit, message, "version is ");
     nk_name_driver(driver, nk_version_cuda(cuda_of(isa, false)));
     const struct {
         const char *mark, *value;
-    } marks[] = {{"{sm}", sm},
+    } marks[] = {{"{sm}", *sm ? sm : nk_text_raw(language, NK_TEXT_THIS_ARCH)},
                  {"{number}", number},
-                 {"{toolkit}", toolkit.data ? toolkit.data : "a CUDA that knows it"},
-                 {"{isa}", *isa ? isa : "of this version"},
-                 {"{limit}", *limit ? limit : "of an older version"},
+                 {"{toolkit}", toolkit.data ? toolkit.data : nk_text_raw(language, NK_TEXT_TOOLKIT_KNOWING)},
+                 {"{isa}", *isa ? isa : nk_text_raw(language, NK_TEXT_ISA_THIS)},
+                 {"{limit}", *limit ? limit : nk_text_raw(language, NK_TEXT_ISA_OLDER)},
                  {"{cuda}", cuda_of(isa, false)},
                  {"{limit_cuda}", cuda_of(limit, true)},
                  {"{driver}", driver}};
@@ -120,18 +121,18 @@ bool nk_explain_message(struct nk_explained *out, const char *message, int *code
     static const struct {
         int column;
         const char *key, *label;
-    } rows[] = {{NK_MESSAGE_MEANS, "means", "means"},
-                {NK_MESSAGE_NOT, "does_not_mean", "not"},
-                {NK_MESSAGE_DO, "do", "do"},
-                {NK_MESSAGE_SOURCE, "source", "source"}};
+    } rows[] = {
+        {NK_MESSAGE_MEANS, "means", "means"}, {NK_MESSAGE_NOT, "does_not_mean", "not"}, {NK_MESSAGE_DO, "do", "do"}};
+    enum nk_language language = nk_text_language();
     int row = 1;
     while (row < nk_known_messages.rows && !holds(message, cell(row, NK_MESSAGE_TEXT))) row++;
     if (row == nk_known_messages.rows) return false;
     *code = atoi(cell(row, NK_MESSAGE_CODE));
     if (*code) return true;
     out->kind = "message";
-    add_filled(&out->title, cell(row, NK_MESSAGE_TITLE), message);
+    add_filled(&out->title, language, row, NK_MESSAGE_TITLE, message);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        add_filled(nk_explain_row(out, rows[i].key, rows[i].label, false), cell(row, rows[i].column), message);
+        add_filled(nk_explain_row(out, rows[i].key, rows[i].label, false), language, row, rows[i].column, message);
+    nk_buf_text(nk_explain_row(out, "source", "source", false), cell(row, NK_MESSAGE_SOURCE));
     return true;
 }

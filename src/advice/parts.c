@@ -77,6 +77,12 @@ bool nk_name_toolkit(struct nk_buf *out, enum nk_language language, int sm)
     return true;
 }
 
+const char *nk_known_in(enum nk_language language, const struct nk_knowledge *table, int row, int column)
+{
+    const char *chinese = language == NK_CHINESE ? nk_known(table, row, column + 1) : "";
+    return *chinese ? chinese : nk_known(table, row, column);
+}
+
 const char *nk_case_machine(const struct nk_advice_case *about)
 {
     bool arm = nk_arch_kin(about->target.sm) == NK_KIN_TEGRA || about->target.sm == 121;

@@ -74,7 +74,7 @@ static void one_a_line(struct nk_page *page, const struct nk_explain_row *row)
         struct nk_buf code = {0}, line = {0};
         nk_buf_add(&code, at, strcspn(at, " "));
         nk_buf_add(&line, at + code.size + 1, size > code.size ? size - code.size - 1 : 0);
-        if (code.data && line.data) nk_page_row(page, 2, code.data, NK_STYLE_STRONG, line.data);
+        if (code.data && line.data) nk_page_prose(page, 2, code.data, NK_STYLE_STRONG, line.data);
         nk_buf_free(&code);
         nk_buf_free(&line);
         at += size + (at[size] == '\n');
@@ -94,7 +94,7 @@ static void text(const struct nk_explained *e, struct nk_buf *out, bool gap)
             continue;
         }
         row->list ? joined(&line, row) : nk_buf_text(&line, row->text.data);
-        nk_page_buf(&page, 2, row->label, NK_STYLE_STRONG, &line);
+        nk_page_prose(&page, 2, row->label, NK_STYLE_STRONG, line.data ? line.data : "");
         nk_buf_free(&line);
     }
 }
@@ -138,7 +138,8 @@ static int explain_main(int argc, char **argv)
         nk_explained_free(&explained);
     }
     if (as_json)
-        nk_json_write_document(&out, json_pack("{s:s, s:O}", "schema", "nokernel-explain/1", "explained", all));
+        nk_json_write_document(&out, json_pack("{s:s, s:s, s:O}", "schema", "nokernel-explain/1", "language",
+                                               nk_text_language() == NK_CHINESE ? "zh" : "en", "explained", all));
     json_decref(all);
     int written = nk_cli_write(STDOUT_FILENO, &out);
     nk_buf_free(&out);

@@ -5,6 +5,7 @@
 #include "report/page.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *or_nothing(const char *text) { return *text ? text : "nothing"; }
@@ -37,14 +38,15 @@ void nk_doctor_changes_text(struct nk_buf *out, const struct nk_doctor *doctor, 
 {
     struct nk_page page = {.out = out, .columns = 80, .full_paths = doctor->asked.full_paths};
     struct nk_buf head = {0};
-    if (changes->count)
-        nk_buf_format(&head, "nokernel doctor: %zu change%s since %s (%s)", changes->count,
-                      changes->count == 1 ? "" : "s", changes->saved, path);
-    else
-        nk_buf_format(&head,
-                      "nokernel doctor: nothing changed since %s (%s): %zu packages, %zu libraries with GPU code, "
-                      "driver, Python and settings",
-                      changes->saved, path, changes->packages, changes->libraries);
+    char number[24], libraries[24];
+    snprintf(number, sizeof number, "%zu", changes->count ? changes->count : changes->packages);
+    snprintf(libraries, sizeof libraries, "%zu", changes->libraries);
+    nk_buf_text(&head, "nokernel doctor: ");
+    nk_text_add(&head, doctor->language,
+                changes->count > 1 ? NK_TEXT_CHANGES_SINCE
+                : changes->count   ? NK_TEXT_CHANGE_SINCE
+                                   : NK_TEXT_UNCHANGED_SINCE,
+                changes->saved, path, number, libraries);
     if (head.data) nk_page_sentence(&page, 0, head.data);
     nk_buf_free(&head);
     if (changes->count) nk_page_gap(&page);

@@ -4,6 +4,7 @@
 #include "report/fix.h"
 #include "report/page.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { COLUMNS = 80, AREA = 12, STATUS = 12 };
@@ -39,7 +40,7 @@ static void lines(struct nk_page *page, const char *label, const struct nk_buf *
         size_t size = strcspn(at, "\n");
         struct nk_buf line = {0};
         nk_buf_add(&line, at, size);
-        nk_block_sentence(page, label, text_of(&line));
+        nk_page_prose(page, 4, label, NK_STYLE_STRONG, text_of(&line));
         nk_buf_free(&line);
         label = "";
         at += size + (at[size] == '\n');
@@ -48,7 +49,7 @@ static void lines(struct nk_page *page, const char *label, const struct nk_buf *
 
 static void sentence(struct nk_page *page, const char *label, const char *text)
 {
-    if (*text) nk_block_sentence(page, label, text);
+    nk_page_prose(page, 4, label, NK_STYLE_STRONG, text);
 }
 
 // The repair of the catalogue, like one of the advice.
@@ -69,9 +70,9 @@ static void one(struct nk_page *page, const struct nk_doctor *doctor, const stru
     nk_page_gap(page);
     nk_buf_format(&head, "%s: %s", f->severity == NK_SEVERITY_FAILURE ? "FAILS" : nk_severity_word(f->severity),
                   text_of(&f->sentence));
-    if (f->primary) nk_buf_text(&head, doctor->language == NK_CHINESE ? "（最可能的原因）" : " (the likely cause)");
-    nk_page_row(page, 2, text->code, f->severity == NK_SEVERITY_FAILURE ? NK_STYLE_BAD : NK_STYLE_STRONG,
-                text_of(&head));
+    if (f->primary) nk_buf_text(&head, nk_text_raw(doctor->language, NK_TEXT_LIKELY_CAUSE));
+    nk_page_prose(page, 2, text->code, f->severity == NK_SEVERITY_FAILURE ? NK_STYLE_BAD : NK_STYLE_STRONG,
+                  text_of(&head));
     nk_buf_free(&head);
     lines(page, "seen", &f->evidence);
     sentence(page, "means", text->means[doctor->language]);
@@ -91,14 +92,18 @@ static void headline(struct nk_page *page, const struct nk_doctor *doctor)
     const struct nk_doctor_finding *cause = nk_doctor_cause(doctor);
     struct nk_buf out = {0};
     size_t unchecked = 0;
+    char number[24];
     for (size_t i = 0; i < doctor->row_count; i++) unchecked += doctor->rows[i].unchecked;
     nk_buf_text(&out, "nokernel doctor: ");
+    snprintf(number, sizeof number, "%zu", unchecked);
     if (cause)
         nk_buf_text(&out, text_of(&cause->sentence));
     else
-        nk_buf_text(&out, "nothing to change");
-    if (!cause && unchecked)
-        nk_buf_format(&out, " in what could be checked (%zu area%s could not)", unchecked, unchecked == 1 ? "" : "s");
+        nk_text_add(&out, doctor->language,
+                    unchecked > 1 ? NK_TEXT_NOTHING_IN
+                    : unchecked   ? NK_TEXT_NOTHING_IN_ONE
+                                  : NK_TEXT_NOTHING_TO_CHANGE,
+                    number, NULL, NULL, NULL);
     nk_page_sentence(page, 0, text_of(&out));
     nk_buf_free(&out);
 }

@@ -1,5 +1,6 @@
 // text.c - a merge as text, 80 columns wide.
 #include "merge/show.h"
+#include "advice/texts.h"
 #include "report/page.h"
 #include "report/words.h"
 
@@ -133,7 +134,7 @@ static void block(struct writing *w, const struct nk_merge_group *g, enum nk_see
     static const char *const says[NK_SEEN_COUNT] = {"had no image that could be used",
                                                     "had an empty body: the launches did nothing, and no error said so",
                                                     "had no code for it and were compiled from PTX",
-                                                    "ran, though by the rules they cannot: please report this",
+                                                    "ran, though by the rules they cannot",
                                                     "ran in a way that is not known",
                                                     "had code for it"};
     static const char *const labels[NK_SEEN_COUNT] = {"MISSING", "EMPTY", "JIT", "DOUBT", "UNKNOWN", "NATIVE"};
@@ -149,6 +150,8 @@ static void block(struct writing *w, const struct nk_merge_group *g, enum nk_see
     nk_page_gap(&w->page);
     bool bad = seen == NK_SEEN_MISSING || seen == NK_SEEN_HOLLOW || seen == NK_SEEN_RAN;
     nk_page_buf(&w->page, 2, labels[seen], bad ? NK_STYLE_BAD : NK_STYLE_STRONG, &line);
+    if (seen == NK_SEEN_RAN)
+        nk_page_prose(&w->page, 4, "note", NK_STYLE_PLAIN, nk_text_raw(nk_text_language(), NK_TEXT_PLEASE_REPORT));
     kernels(w, ranked, count, seen);
     nk_buf_free(&line);
     free(ranked);

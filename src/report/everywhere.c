@@ -1,6 +1,7 @@
 // everywhere.c - the kernels of a workload judged for every architecture that is known.
 #define _GNU_SOURCE
 #include "report/everywhere.h"
+#include "advice/texts.h"
 #include "base/cells.h"
 #include "report/page.h"
 #include "report/sums.h"
@@ -139,9 +140,10 @@ static void notes(struct nk_buf *out, const struct nk_everywhere *e)
         partly |= lacks_some(&e->gpu[i]);
         memory |= !strcmp(nk_everywhere_word(&e->gpu[i]), "likely");
     }
-    if (partly) nk_buf_text(out, "A library that chooses its kernels by GPU (cuBLAS, cuDNN) may use others there. ");
-    if (memory)
-        nk_buf_text(out, "Likely: all code in files runs; the rest was in memory, made or chosen for the GPU at hand.");
+    enum nk_language language = nk_text_language();
+    if (partly) nk_buf_text(out, nk_text_raw(language, NK_TEXT_CHOOSES_BY_GPU));
+    if (partly && memory && language == NK_ENGLISH) nk_buf_text(out, " ");
+    if (memory) nk_buf_text(out, nk_text_raw(language, NK_TEXT_LIKELY));
 }
 
 void nk_everywhere_text(struct nk_buf *out, const struct nk_everywhere *e, size_t columns, bool all)

@@ -1,10 +1,12 @@
 // exercised_text.c - what a program tried, as text and as Markdown.
 #include "report/exercised.h"
+#include "advice/texts.h"
 #include "base/cells.h"
 #include "report/page.h"
 #include "report/words.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,21 +93,23 @@ static void holders(struct nk_buf *out, const struct nk_exercised *e, unsigned k
 
 static void notes(struct nk_buf *out, const struct nk_exercised *e)
 {
+    const enum nk_language language = nk_text_language();
     uint64_t of = launched(&e->total);
     size_t unread = 0;
-    if (of)
-        nk_buf_format(out,
-                      "What kind a kernel is, its name says: that of %" PRIu64 " of %" PRIu64
-                      " launched ones is known. A kind that ran is not proven for every size and type.",
-                      e->classified, of);
+    char first[24], second[24];
+    snprintf(first, sizeof first, "%" PRIu64, e->classified);
+    snprintf(second, sizeof second, "%" PRIu64, of);
+    if (of) nk_text_add(out, language, NK_TEXT_KINDS_BY_NAME, first, second, NULL, NULL);
     for (size_t i = 1; i < e->library_count; i++) {
         const struct nk_exercised_library *l = &e->libraries[i];
         if (l->read || unread++ >= MOST_UNREAD) continue;
-        nk_buf_text(out, unread == 1 ? " Not looked into, gone or changed since: " : ", ");
+        if (unread == 1 && of && language == NK_ENGLISH) nk_buf_text(out, " ");
+        nk_buf_text(out, unread == 1 ? nk_text_raw(language, NK_TEXT_NOT_LOOKED_INTO) : ", ");
         nk_buf_text(out, nk_words_base(l->path));
     }
-    if (unread > MOST_UNREAD) nk_buf_format(out, " and %zu more", unread - MOST_UNREAD);
-    if (unread) nk_buf_text(out, ".");
+    snprintf(first, sizeof first, "%zu", unread - MOST_UNREAD);
+    if (unread > MOST_UNREAD) nk_text_add(out, language, NK_TEXT_AND_MORE, first, NULL, NULL, NULL);
+    if (unread) nk_buf_text(out, language == NK_CHINESE ? "。" : ".");
 }
 
 static void text_row(struct nk_buf *out, const char *kind, const struct nk_exercised_count *c)

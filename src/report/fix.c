@@ -190,60 +190,12 @@ void nk_fixes_free(struct nk_fix *fixes, size_t count)
 
 // ---- text
 
-// A character of UTF-8: how many bytes it has, and in *columns how wide a terminal shows it.
-static size_t character(const char *at, size_t *columns)
-{
-    unsigned char c = (unsigned char)*at;
-    size_t size = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-    *columns = c >= 0xe2 ? 2 : 1; // from U+2000 on: what Chinese text uses of it is wide
-    for (size_t i = 1; i < size; i++)
-        if (!at[i]) return i;
-    return size;
-}
-
-// Marks that do not begin a line: 、 。 ， ； ： ）
-static bool clings(const char *at)
-{
-    static const char *const marks[] = {"、", "。", "，", "；", "：", "）"};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (!strncmp(at, marks[i], strlen(marks[i]))) return true;
-    return false;
-}
-
-// How many bytes of `text` go on a line: up to a space, or next to a Chinese character.
-static size_t piece(const char *text, size_t room)
-{
-    size_t used = 0, best = 0, at = 0, columns;
-    bool wide = false;
-    while (text[at]) {
-        size_t size = character(text + at, &columns);
-        bool between = at && (wide || columns == 2) && !clings(text + at);
-        if (text[at] == ' ' || between) best = at;
-        if (used + columns > room && best) return best;
-        wide = columns == 2;
-        used += columns;
-        at += size;
-    }
-    return at;
-}
-
-void nk_block_sentence(struct nk_page *page, const char *label, const char *text)
-{
-    for (struct nk_buf line = {0}; *text; nk_buf_free(&line)) {
-        size_t size = piece(text, nk_page_room(page));
-        nk_buf_add(&line, text, size);
-        if (line.data) nk_page_whole(page, 4, label, NK_STYLE_STRONG, line.data);
-        text += size + strspn(text + size, " ");
-        label = "";
-    }
-}
-
 static void command(struct nk_page *page, const char *text)
 {
     size_t indent = 2;
     for (struct nk_buf line = {0}; *text; nk_buf_free(&line), indent = 4) {
         size_t room = nk_page_room(page) - indent;
-        size_t size = strlen(text) <= room ? strlen(text) : piece(text, room - 2);
+        size_t size = strlen(text) <= room ? strlen(text) : nk_page_piece(text, room - 2);
         nk_buf_fill(&line, ' ', indent);
         nk_buf_add(&line, text, size);
         text += size + strspn(text + size, " ");
@@ -261,7 +213,7 @@ void nk_block_repairs(struct nk_page *page, const struct nk_advice *advice, cons
         if (!i && name && *name) nk_text_add(&line, advice->language, NK_TEXT_FOR, name, NULL, NULL, NULL);
         nk_buf_text(&line, repair->text.data ? repair->text.data : "");
         nk_buf_format(&line, chinese ? "（%s）" : " (%s)", nk_text_raw(advice->language, repair->safe_because));
-        if (line.data) nk_block_sentence(page, i ? "or" : "fix", line.data);
+        if (line.data) nk_page_prose(page, 4, i ? "or" : "fix", NK_STYLE_STRONG, line.data);
         if (repair->command.data) command(page, repair->command.data);
         nk_buf_free(&line);
     }

@@ -28,10 +28,52 @@ size_t nk_page_fit(const char *text, size_t room)
     return fit(text, room, &skip);
 }
 
-static void broken(struct nk_page *page, const char *text, size_t room, size_t indent)
+// A character of UTF-8: how many bytes it has, and in *columns how wide a terminal shows it.
+static size_t character(const char *at, size_t *columns)
+{
+    unsigned char c = (unsigned char)*at;
+    size_t size = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+    *columns = c >= 0xe2 ? 2 : 1; // from U+2000 on: what Chinese text uses of it is wide
+    for (size_t i = 1; i < size; i++)
+        if (!at[i]) return i;
+    return size;
+}
+
+// Marks that do not begin a line: 、 。 ， ； ： ）
+static bool clings(const char *at)
+{
+    static const char *const marks[] = {"、", "。", "，", "；", "：", "）"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (!strncmp(at, marks[i], strlen(marks[i]))) return true;
+    return false;
+}
+
+size_t nk_page_piece(const char *text, size_t room)
+{
+    size_t used = 0, best = 0, at = 0, columns;
+    bool wide = false;
+    while (text[at]) {
+        size_t size = character(text + at, &columns);
+        bool between = at && (wide || columns == 2) && !clings(text + at);
+        if (text[at] == ' ' || between) best = at;
+        if (used + columns > room && best) return best;
+        wide = columns == 2;
+        used += columns;
+        at += size;
+    }
+    return at;
+}
+
+// `prose`: as nk_page_piece breaks lines.
+static void broken(struct nk_page *page, const char *text, size_t room, size_t indent, bool prose)
 {
     for (size_t skip, size; *text; text += size + skip) {
-        size = fit(text, room, &skip);
+        if (prose) {
+            size = nk_page_piece(text, room);
+            skip = strspn(text + size, " ");
+        } else {
+            size = fit(text, room, &skip);
+        }
         nk_buf_add(page->out, text, size);
         nk_buf_text(page->out, "\n");
         if (!size && !skip) return;
@@ -55,7 +97,14 @@ void nk_page_row(struct nk_page *page, int indent, const char *label, enum nk_st
 {
     if (!*text) return;
     begin(page, indent, label, style);
-    broken(page, text, nk_page_room(page), NK_PAGE_TEXT);
+    broken(page, text, nk_page_room(page), NK_PAGE_TEXT, false);
+}
+
+void nk_page_prose(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text)
+{
+    if (!*text) return;
+    begin(page, indent, label, style);
+    broken(page, text, nk_page_room(page), NK_PAGE_TEXT, true);
 }
 
 void nk_page_whole(struct nk_page *page, int indent, const char *label, enum nk_style style, const char *text)
@@ -74,7 +123,7 @@ void nk_page_buf(struct nk_page *page, int indent, const char *label, enum nk_st
 void nk_page_sentence(struct nk_page *page, int indent, const char *text)
 {
     nk_buf_fill(page->out, ' ', *text ? (size_t)indent : 0);
-    broken(page, text, page->columns > (size_t)indent + 20 ? page->columns - (size_t)indent : 20, (size_t)indent);
+    broken(page, text, page->columns > (size_t)indent + 20 ? page->columns - (size_t)indent : 20, (size_t)indent, true);
 }
 
 void nk_page_gap(struct nk_page *page) { nk_buf_text(page->out, "\n"); }

@@ -152,9 +152,9 @@ const char *nk_runs_word(enum nk_runs runs)
 }
 
 static const struct {
-    const char *key, *sentence;
+    const char *key, *sentence, *chinese;
 } reasons[] = {
-#define NK_REASON(name, key, sentence) {key, sentence},
+#define NK_REASON(name, key, sentence, chinese) {key, sentence, chinese},
 #include "verdict/reasons.def"
 #undef NK_REASON
 };
@@ -167,4 +167,9 @@ const char *nk_reason_key(enum nk_reason reason)
 const char *nk_reason_sentence(enum nk_reason reason)
 {
     return (unsigned)reason < NK_REASON_COUNT ? reasons[reason].sentence : "";
+}
+
+const char *nk_reason_chinese(enum nk_reason reason)
+{
+    return (unsigned)reason < NK_REASON_COUNT ? reasons[reason].chinese : "";
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import unicodedata
 
 import pytest
 
@@ -58,6 +59,16 @@ def test_only_the_advice_is_in_chinese(run, lacks):
     lines = [run(lacks, "a", "b", sm=80, env=env).text.splitlines() for env in ({}, CHINESE)]
     before = [text[: next(i for i, line in enumerate(text) if line.startswith("    fix "))] for text in lines]
     assert before[0] == before[1]
+
+
+def test_explain_answers_in_chinese_within_80_columns_and_names_the_language():
+    words = ["209", "no-image", "Value 'sm_121a' is not defined for option 'gpu-name'"]
+    done = command("explain", *words, env={**os.environ, **CHINESE})
+    assert "没有适用于此 GPU 的核函数映像" in done.stdout and "更新驱动没有用" in done.stdout and "ptxas 不支持 sm_121a" in done.stdout
+    width = lambda line: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)  # noqa: E731
+    assert max(map(width, done.stdout.splitlines())) <= 80
+    document = json.loads(command("explain", "--json", "209", env={**os.environ, **CHINESE}).stdout)
+    assert document["language"] == "zh" and document["explained"][0]["means"].startswith("没有适用于此 GPU")
 
 
 @pytest.mark.parametrize("variable", ["LC_ALL", "LC_MESSAGES", "LANG"])

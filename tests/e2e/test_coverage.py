@@ -1,6 +1,8 @@
 """What a program tried, by kind of kernel, and where the same workload would run."""
 
 import json
+import os
+import unicodedata
 
 import pytest
 
@@ -9,8 +11,8 @@ from claims import A, B
 from conftest import command, read_report, schema
 
 
-def told(*arguments):
-    done = command("report", *arguments)
+def told(*arguments, **env):
+    done = command("report", *arguments, env={**os.environ, "NOKERNEL_LANG": "en", **env})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -108,6 +110,26 @@ def test_the_driver_that_is_asked_about_decides(run, program):
     assert old["cuda"] == "12.4"
     pick = lambda out: next(g["runs"] for g in out["gpus"] if g["sm"] == "sm_90")  # noqa: E731
     assert (pick(old), pick(new)) == ("missing", "jit")
+
+
+def columns(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+@pytest.mark.sanitized
+def test_the_notes_are_in_the_language_of_the_reader(run, program, tmp_path):
+    app = tmp_path / "launches"
+    app.write_bytes(program("launches", "12.4", a=["80"], b=["90"]).read_bytes())
+    app.chmod(0o755)
+    recording = run(app, "a", "b", sm=80).recordings[0]
+    app.write_bytes(b"another file")
+    kinds = told("--coverage", recording, NOKERNEL_LANG="zh")
+    joined = kinds.replace("\n  ", "")
+    assert "启动过的 2 个中，已知种类的有 0 个。" in joined and "未检查（之后被删除或更改）：launches。" in joined
+    assert "is known" not in kinds and "Not looked into" not in kinds
+    gpus = told("--gpu", "all", recording, NOKERNEL_LANG="zh")
+    assert "按 GPU 选择核函数的库" in gpus and "may use others" not in gpus
+    assert max(columns(line) for line in (kinds + gpus).splitlines()) <= 80
 
 
 @pytest.mark.parametrize("words", [["--coverage", "--gpu", "all"], ["--kernels"], ["--gpu", "all@x"]])

@@ -60,6 +60,11 @@ def test_the_text_says_how_much_could_not_be_checked(torch):
     assert done.stdout.startswith("nokernel doctor: nothing to change in what could be checked (1 area could not)\n")
 
 
+def test_that_there_is_nothing_to_change_is_said_in_chinese_too(torch):
+    done = run_doctor(*ASKED, python=torch, env={"NOKERNEL_LANG": "zh"})
+    assert done.stdout.startswith("nokernel doctor: 在能检查的范围内无须更改（有 1 项无法检查）\n")
+
+
 def test_text_and_json_tell_the_same_findings(env, library):
     env.install("torch", "2.4.1+cu121", {"torch/lib/libtorch_cuda.so": library("80")})
     out, text = examine(env, gpu="sm_120@580"), run_doctor("--gpu", "sm_120@580", "--recordings", "none", python=env).stdout

@@ -150,6 +150,15 @@ def test_the_text_tells_the_same(env, saved):
     assert '--no-deps "torch==2.4.1+cu121"' in text.replace("\\\n", "").replace("  ", "")
 
 
+def test_what_changed_is_said_in_chinese_too(env, saved):
+    chinese = {"NOKERNEL_LANG": "zh"}
+    assert "以来没有变化（" in run_doctor(*GPU, "--compare", saved, python=env, env=chinese).stdout
+    replaced(env, "torch", "2.7.0+cu128")
+    assert "以来有 1 处变化（" in run_doctor(*GPU, "--compare", saved, python=env, env=chinese).stdout
+    replaced(env, "xformers", "0.0.30")
+    assert "以来有 2 处变化（" in run_doctor(*GPU, "--compare", saved, python=env, env=chinese).stdout
+
+
 def test_fail_on_warning_ends_with_4_when_something_changed(env, saved):
     compare(env, saved, "--fail-on", "warning")
     env.install("flash-attn", "2.6.3")

@@ -101,6 +101,7 @@ def test_a_driver_that_contradicts_the_rules_is_named(run, program, tmp_path):
     assert [(k["kernel"], k["seen"], k["rules"]) for k in out["kernels"] if k["contradiction"]] == [(B, "ran", "none")]
     text = merge("--fail-on", "contradiction", *paths, code=4)[0]
     assert "please report this" in " ".join(text.split())
+    assert "请向 nokernel 的开发者报告" in command("merge", *paths, env={**os.environ, "NOKERNEL_LANG": "zh"}).stdout
 
 
 def test_a_real_pytorch_is_listed_with_package_version_and_library(run):

@@ -5,6 +5,8 @@
 #include "driver/results.h"
 #include "verdict/arch.h"
 
+static const char *language = "en";
+
 // "title\nkey: text\n..." of a word; "" when it is not known.
 static const char *explain(const char *word)
 {
@@ -12,6 +14,7 @@ static const char *explain(const char *word)
     struct nk_explained e;
     nk_buf_clear(&all);
     nk_buf_text(&all, "");
+    setenv("NOKERNEL_LANG", language, 1);
     if (nk_explain(word, &e)) {
         nk_buf_format(&all, "%s\n", e.title.data);
         for (size_t i = 0; i < e.count; i++) nk_buf_format(&all, "%s: %s\n", e.row[i].key, e.row[i].text.data);
@@ -180,6 +183,58 @@ static void every_reason_is_known_by_its_key(void **state)
     tells("arch-specific", "result: 209 CUDA_ERROR_NO_BINARY_FOR_GPU is expected");
 }
 
+static bool is_wide(const char *text)
+{
+    for (; *text; text++)
+        if (*text & 0x80) return true;
+    return false;
+}
+
+static bool is_prose(const char *key)
+{
+    static const char *const keys[] = {"means", "does_not_mean", "do", "verdict", "result"};
+    for (size_t i = 0; i < COUNT(keys); i++)
+        if (!strcmp(key, keys[i])) return true;
+    return false;
+}
+
+// Every word that is known, and every message of the table, with its title.
+static void all_that_explain_advises_is_said_in_the_language_of_the_reader(void **state)
+{
+    (void)state;
+    size_t rows = 0;
+    for (int zh = 0; zh < 2; zh++) {
+        setenv("NOKERNEL_LANG", zh ? "zh" : "en", 1);
+        const char *word;
+        for (size_t i = 0; (word = nk_explain_word(i)); i++) {
+            struct nk_explained e;
+            char copy[128];
+            snprintf(copy, sizeof copy, "%s", word);
+            nk_explain(copy, &e);
+            for (size_t r = 0; r < e.count; r++) {
+                if (!is_prose(e.row[r].key)) continue;
+                rows++;
+                if (is_wide(e.row[r].text.data) != zh) fail_msg("%s, %s: %s", copy, e.row[r].key, e.row[r].text.data);
+            }
+            nk_explained_free(&e);
+        }
+    }
+    assert_in_range(rows, 500, 5000);
+}
+
+static void a_message_in_chinese_is_filled_in_like_the_english_one(void **state)
+{
+    (void)state;
+    language = "zh";
+    tells("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "ptxas 不支持 sm_121a\n");
+    tells("ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'", "CUDA 工具包（12.9 或更新版本）");
+    tells("Unsupported .version 8.7; current version is '8.5'", "（570 或更新），或用不高于 CUDA 12.6 的工具包");
+    tells("209", "means: 没有适用于此 GPU 的核函数映像");
+    tells("no-image", "means: 没有此 GPU 的映像\nverdict: 核函数不能运行\n");
+    every_message_of_the_table_is_known_and_filled_in(NULL);
+    language = "en";
+}
+
 static void what_is_nothing_is_not_explained(void **state)
 {
     (void)state;
@@ -216,6 +271,8 @@ int main(void)
         T(an_architecture_is_read_in_all_the_ways_that_messages_write_it),
         T(the_linkers_message_says_which_driver_reads_such_ptx),
         T(every_reason_is_known_by_its_key),
+        T(all_that_explain_advises_is_said_in_the_language_of_the_reader),
+        T(a_message_in_chinese_is_filled_in_like_the_english_one),
         T(what_is_nothing_is_not_explained),
         T(the_words_for_suggestions_are_known_words),
     };

@@ -218,9 +218,42 @@ static void every_message_says_all_or_points_to_a_result(void **state)
     (void)state;
     for (int row = 1; row < nk_known_messages.rows; row++) {
         bool code = *nk_known(&nk_known_messages, row, NK_MESSAGE_CODE);
-        for (int c = NK_MESSAGE_TITLE; c <= NK_MESSAGE_DO; c++)
+        for (int c = NK_MESSAGE_TITLE; c < NK_MESSAGE_SOURCE; c++)
             if (code == (*nk_known(&nk_known_messages, row, c) != 0)) fail_msg("row %d, column %d", row, c);
     }
+}
+
+// The placeholders of a text in order, as "sm toolkit ".
+static const char *marks(const char *text)
+{
+    static const char *const known[] = {"{sm}",   "{number}", "{toolkit}",    "{isa}",
+                                        "{cuda}", "{limit}",  "{limit_cuda}", "{driver}"};
+    static char list[2][256];
+    static int turn;
+    char *out = list[turn ^= 1];
+    *out = 0;
+    for (size_t i = 0; i < COUNT(known); i++)
+        for (const char *at = text; (at = strstr(at, known[i])); at++) strcat(out, known[i]);
+    return out;
+}
+
+static void both_languages(const struct nk_knowledge *table, int row, int column)
+{
+    const char *english = nk_known(table, row, column), *chinese = nk_known(table, row, column + 1);
+    bool wide[2] = {false, false};
+    for (const char *c = english; *c; c++) wide[0] |= (*c & 0x80) != 0;
+    for (const char *c = chinese; *c; c++) wide[1] |= (*c & 0x80) != 0;
+    if (wide[0] || wide[1] != (*english != 0)) fail_msg("is this its language? %s: %s", english, chinese);
+    assert_string_equal(marks(english), marks(chinese));
+}
+
+static void what_errors_and_messages_mean_is_said_in_both_languages(void **state)
+{
+    (void)state;
+    for (int row = 1; row < nk_known_errors.rows; row++)
+        for (int c = NK_ERROR_MEANS; c < NK_ERROR_SOURCE; c += 2) both_languages(&nk_known_errors, row, c);
+    for (int row = 1; row < nk_known_messages.rows; row++)
+        for (int c = NK_MESSAGE_TITLE; c < NK_MESSAGE_SOURCE; c += 2) both_languages(&nk_known_messages, row, c);
 }
 
 static void every_name_of_another_installer_leads_to_a_package_that_is_known(void **state)
@@ -275,6 +308,7 @@ int main(void)
         T(indexes_hold_the_builds_that_bear_their_names),
         T(every_release_was_built_by_a_toolkit_that_is_known),
         T(every_message_says_all_or_points_to_a_result),
+        T(what_errors_and_messages_mean_is_said_in_both_languages),
         T(every_name_of_another_installer_leads_to_a_package_that_is_known),
         T(versions_are_ordered_as_pip_orders_them),
         T(cuda_versions_are_read_from_names_of_indexes_and_from_numbers),

@@ -152,6 +152,12 @@ CLAIM(every_reason_but_the_first_has_a_key,
       for (int i = 1; i < NK_REASON_COUNT; i++) assert_true(*nk_reason_key((enum nk_reason)i)))
 CLAIM(every_reason_but_the_first_has_a_sentence,
       for (int i = 1; i < NK_REASON_COUNT; i++) assert_true(*nk_reason_sentence((enum nk_reason)i)))
+CLAIM(
+    every_reason_but_the_first_has_a_sentence_in_chinese, for (int i = 1; i < NK_REASON_COUNT; i++) {
+        bool wide = false;
+        for (const char *c = nk_reason_chinese((enum nk_reason)i); *c; c++) wide |= (*c & 0x80) != 0;
+        if (!wide) fail_msg("%s", nk_reason_key((enum nk_reason)i));
+    })
 CLAIM(no_two_reasons_share_a_key,
       for (int i = 1; i < NK_REASON_COUNT; i++) for (int k = 1; k < i; k++)
           assert_string_not_equal(nk_reason_key((enum nk_reason)i), nk_reason_key((enum nk_reason)k)))
@@ -274,6 +280,7 @@ static const struct CMUnitTest tests[] = {
     T(what_is_unknown_expects_nothing),
     T(every_reason_but_the_first_has_a_key),
     T(every_reason_but_the_first_has_a_sentence),
+    T(every_reason_but_the_first_has_a_sentence_in_chinese),
     T(no_two_reasons_share_a_key),
     T(a_reason_out_of_range_has_an_empty_key),
     T(a_verdict_out_of_range_is_unknown),
