@@ -5,8 +5,10 @@
 
 #include "scan/walk.h"
 
-// Members up to this size are read whole; larger ones pass through a window (scan/stream.h).
-#define NK_ARCHIVE_WHOLE (48u << 20)
+// Members up to these sizes are read whole; larger ones pass through a window (scan/stream.h). That is quicker, and all
+// the same to an ELF file; of an archive of objects and of PTX text it cannot say everything.
+#define NK_ARCHIVE_WHOLE     (48u << 20)
+#define NK_ARCHIVE_WHOLE_ELF (1u << 20)
 // A well-made archive holds up to so many times its own size. Beyond that, and beyond NK_ARCHIVE_FREE, it is taken for
 // a bomb and left. Measured on 29 wheels of PyPI with GPU code: 1.4 to 5.8 times, and no single member of a MB or more
 // above 45 (a header of tables).

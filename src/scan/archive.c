@@ -187,8 +187,10 @@ static void read_code(struct member *m, int64_t size)
         m->outer->scan->failed = true;
         return;
     }
+    bool elf = nk_bytes_starts(nk_bytes(m->first, m->peeked), "\177ELF", 4);
+    size_t most = elf ? NK_ARCHIVE_WHOLE_ELF : NK_ARCHIVE_WHOLE;
     // Zip files that were written as a stream do not say how large a member is.
-    bool all = size <= NK_ARCHIVE_WHOLE && pull_all(m, &whole, NK_ARCHIVE_WHOLE);
+    bool all = size <= (int64_t)most && pull_all(m, &whole, most);
     if (all)
         result = nk_scan_bytes(library, nk_bytes(whole.data, whole.size), how, &err);
     else if (!m->failed && !whole.failed)

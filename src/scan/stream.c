@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP        (1u << 20)
-#define RETAIN      (2u << 20)  // bytes behind that stay: section names are found there
+#define STEP        (1u << 20)  // bytes that are read at a time: they are searched while they are in the cache
+#define RETAIN      (2u << 20)  // bytes that stay near the end, where the names of sections are
 #define TABLE_LIMIT (4u << 20)  // bytes of section headers that are kept
 #define NAMES_REACH (32u << 10) // bytes that are kept on either side of what may be a section's name
 enum { NAMES_KEPT = 8, ALL_SIGNS = NK_SIGN_CONTAINER | NK_SIGN_CUBIN | NK_SIGN_NAME };
@@ -58,6 +58,14 @@ static void drop(struct window *w, size_t bytes)
     w->base += bytes;
 }
 
+// Bytes before `at` that have to stay: each costs a copy at every step.
+static uint64_t retained(const struct window *w, uint64_t at)
+{
+    if (!w->table) return NK_FATBIN_HEADER; // read_entry
+    uint64_t names = w->table_at > RETAIN ? w->table_at - RETAIN : 0, past = at > names ? at - names : 0;
+    return past > RETAIN ? RETAIN : past > NAMES_REACH ? past : NAMES_REACH;
+}
+
 static bool fail(struct window *w, const char *sentence)
 {
     nk_fail(w->err, NK_ERR_MEMORY, "%s", sentence);
@@ -82,13 +90,14 @@ static bool ensure(struct window *w, uint64_t at, uint64_t size)
     if (end <= w->size) return true;
     if (w->ended) return false;
     size_t behind = (size_t)(at - w->base) < w->size ? (size_t)(at - w->base) : w->size;
-    if (behind > RETAIN + STEP) {
-        drop(w, behind - RETAIN);
+    uint64_t stay = retained(w, at);
+    if (behind > stay + STEP / 2) {
+        drop(w, (size_t)(behind - stay));
         end = at - w->base + size;
     }
     if (!make_room(w, (size_t)end + STEP)) return false;
     while (w->size < end && !w->ended) {
-        int64_t got = w->read(w->user, w->data + w->size, w->capacity - w->size, w->err);
+        int64_t got = w->read(w->user, w->data + w->size, (size_t)end + STEP - w->size, w->err);
         if (got < 0) w->failed = true;
         if (got <= 0)
             w->ended = true;
@@ -223,7 +232,7 @@ static void search_all(struct pass *pass, uint64_t at)
 {
     struct window *w = &pass->w;
     for (;;) {
-        ensure(w, at, STEP); // false at the end of the file
+        ensure(w, at, NK_SIGN_BYTES + 1); // false at the end of the file
         uint64_t end = w->base + w->size;
         if (at >= end || pass->library->failed) return;
         // The last bytes wait for what follows, unless nothing does.
@@ -281,12 +290,16 @@ static struct nk_bytes section_names(const struct window *w, uint16_t index)
     return names;
 }
 
-// Input of the device linker was read as if it were loadable: its kernels count no more.
+// Input of the device linker was read as if it were loadable: what its images said counts no more.
 static void forget_kernels(struct nk_scan_library *library, struct nk_scan_box *box)
 {
     for (size_t i = box->first_kernel; i < box->first_kernel + box->kernels; i++) {
         library->shapes[library->kernels[i].shape].kernels--;
         library->kernels[i].name = 0;
+    }
+    for (size_t i = box->first_image; i < box->first_image + box->images; i++) {
+        library->images[i].flags &= ~(uint32_t)NK_IMAGE_RELOCATABLE;
+        library->images[i].kernels = UINT32_MAX;
     }
     box->kernels = 0;
     box->unread = false;

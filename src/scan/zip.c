@@ -18,6 +18,7 @@
 #define LONGEST_END    (END_SIZE + 65535u)
 #define MOST_DIRECTORY (256u << 20)
 #define INPUT          (256u << 10)
+#define FIRST_INPUT    4096u
 #define METHOD_STORED  0
 #define METHOD_DEFLATE 8
 #define FLAG_ENCRYPTED 1u
@@ -216,32 +217,42 @@ static int damaged(struct nk_zip *zip, const char *what, struct nk_err *err)
     return nk_fail(err, NK_ERR_BAD_INPUT, "%s", what);
 }
 
-// The name and the extra field of the local header may be longer than those of the directory.
+static bool read_input(struct nk_zip *zip, uint64_t at, size_t size)
+{
+    zip->given = nk_bytes(zip->input, size);
+    return zip->read_at(zip->user, at, zip->input, size);
+}
+
+// The local header, whose name and extra field may be longer than those of the directory, and behind it the first bytes
+// of the member: of most members they are all that is asked for.
 static bool open_member(struct nk_zip *zip)
 {
-    uint8_t bytes[LOCAL_SIZE];
     uint32_t magic;
     uint16_t name, extra;
-    struct nk_bytes view = nk_bytes(bytes, sizeof bytes);
-    if (!zip->read_at(zip->user, zip->entry.local, bytes, sizeof bytes)) return false;
-    if (!nk_bytes_u32(view, 0, &magic) || magic != 0x04034b50 || !nk_bytes_u16(view, 26, &name) ||
-        !nk_bytes_u16(view, 28, &extra))
+    uint64_t there = zip->start - zip->entry.local; // LOCAL_SIZE and more: is_ordinary
+    if (!read_input(zip, zip->entry.local, there < FIRST_INPUT ? (size_t)there : FIRST_INPUT)) return false;
+    if (!nk_bytes_u32(zip->given, 0, &magic) || magic != 0x04034b50 || !nk_bytes_u16(zip->given, 26, &name) ||
+        !nk_bytes_u16(zip->given, 28, &extra))
         return false;
-    zip->from = zip->entry.local + LOCAL_SIZE + name + extra;
+    uint64_t header = LOCAL_SIZE + name + extra;
+    zip->from = zip->entry.local + header;
     zip->left = zip->entry.packed;
+    if (header > there || zip->left > there - header) return false;
+    if (!nk_bytes_from(zip->given, header, &zip->given)) zip->given = nk_bytes(zip->input, 0);
+    if (zip->given.size > zip->left) zip->given.size = (size_t)zip->left;
+    zip->from += zip->given.size;
+    zip->left -= zip->given.size;
     zip->out = zip->crc = 0;
-    zip->given = nk_bytes(zip->input, 0);
     zip->opened = true;
     nk_inflate_begin(zip->inflate);
-    return zip->from <= zip->start && zip->left <= zip->start - zip->from;
+    return true;
 }
 
 static bool fill(struct nk_zip *zip)
 {
     if (zip->given.size || !zip->left) return true;
     size_t size = zip->left < INPUT ? (size_t)zip->left : INPUT;
-    if (!zip->read_at(zip->user, zip->from, zip->input, size)) return false;
-    zip->given = nk_bytes(zip->input, size);
+    if (!read_input(zip, zip->from, size)) return false;
     zip->from += size;
     zip->left -= size;
     return true;

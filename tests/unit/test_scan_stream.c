@@ -40,17 +40,22 @@ static void describe(const struct nk_scan_library *library, struct nk_buf *out)
                           box->flags, nk_scan_text(library, box->section), box->images, box->kernels);
             for (size_t k = 0; k < box->kernels; k++)
                 nk_buf_format(out, " %s", nk_scan_text(library, library->kernels[box->first_kernel + k].name));
+            for (size_t k = 0; k < box->images; k++) {
+                const struct nk_image *image = &library->images[box->first_image + k];
+                nk_buf_format(out, " sm_%d/%u holds %u", image->arch, image->flags, image->kernels);
+            }
             nk_buf_text(out, "\n");
         }
     }
 }
 
-static void container(struct nk_buf *buf, const char *kernel)
+static void container(struct nk_buf *buf, const char *kernel, bool relocatable)
 {
     struct nk_buf cubin = {0};
     size_t at = begin_container(buf);
     for (uint16_t sm = 70; sm <= 90; sm = (uint16_t)(sm + 10)) {
-        make_cubin(&cubin, &(struct made_cubin){.sm = sm, .kernels = {{.name = kernel, .size = 4096}}});
+        struct made_cubin made = {.sm = sm, .relocatable = relocatable, .kernels = {{.name = kernel, .size = 4096}}};
+        make_cubin(&cubin, &made);
         make_entry(buf, &(struct made_entry){.kind = 2, .arch = sm, .codec = MAKE_LZ4, .payload = view_of(&cubin)});
         nk_buf_clear(&cubin);
     }
@@ -62,12 +67,12 @@ static void container(struct nk_buf *buf, const char *kernel)
 static struct nk_buf library_with(size_t gap)
 {
     struct nk_buf fatbin = {0}, rdc = {0}, data = {0}, buf = {0};
-    container(&fatbin, "first");
-    container(&fatbin, "second");
-    container(&rdc, "linked");
+    container(&fatbin, "first", false);
+    container(&fatbin, "second", false);
+    container(&rdc, "linked", true);
     nk_buf_fill(&data, 0, gap);
     nk_buf_text(&data, "odd");
-    container(&data, "third");
+    container(&data, "third", false);
     make_cubin(&data, &(struct made_cubin){.sm = 80, .kernels = {{.name = "bare", .size = 64}}});
     nk_buf_fill(&data, 0, 100);
     make_elf(&buf, &(struct made_elf){.type = 3,
@@ -121,7 +126,7 @@ static void a_container_at_every_place_of_a_window_is_found(void **state)
     for (size_t before = (1u << 20) - 70; before < (1u << 20) + 70; before++) {
         struct nk_buf file = {0};
         nk_buf_fill(&file, 0, before);
-        container(&file, "k");
+        container(&file, "k", false);
         assert_same(&file, 4096);
         nk_buf_free(&file);
     }
