@@ -11,7 +11,7 @@ struct nk_scan_gpus; // scan/gpus.h
 struct nk_scan_how {
     bool kernels; // read the kernels in the images, not only the headers
     bool verify;  // decode every image whole, and compare with what its beginning says
-    int threads;  // that decode; 0 and 1: the caller's own
+    int threads;  // in all, with the caller's own; 0 and 1: that one alone
     bool all;     // read all kernels of all PTX, whether or not a verdict needs them
     bool mapped;  // without `kernels`: the bytes lie in a file on disk, of which few pages should be touched
     const struct nk_scan_gpus *gpus; // that verdicts are wanted about, or NULL
