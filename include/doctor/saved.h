@@ -12,10 +12,15 @@
 // Writes the file (a part file beside it, then renamed). 0, or -1 with a sentence.
 int nk_doctor_save(const struct nk_doctor *doctor, const char *path, struct nk_err *err);
 
+// Who installed a package, and what he calls it: see state.h.
+struct nk_doctor_by {
+    const char *installer, *spec;
+};
 struct nk_doctor_change {
-    const char *area;       // "GPU", "driver", "python", "package", "library", "runtime", "setting"
-    const char *name;       // "torch", "CUDA_VISIBLE_DEVICES"; "" for areas of one thing
-    const char *then, *now; // "" when it was not there, or is not
+    const char *area;                    // "GPU", "driver", "python", "package", "library", "runtime", "setting"
+    const char *name;                    // "torch", "CUDA_VISIBLE_DEVICES"; "" for areas of one thing
+    const char *then, *now;              // "" when it was not there, or is not
+    struct nk_doctor_by then_by, now_by; // of packages
 };
 struct nk_doctor_changes {
     char saved[32]; // when: "2026-11-30T07:20:00Z"
@@ -30,6 +35,9 @@ struct nk_doctor_changes {
     } * back; // what brings it back, in this order
     size_t back_count, back_room;
 };
+
+// Fills changes->back from what changed: way_back.c. Texts belong to the doctor.
+void nk_doctor_way_back(struct nk_doctor *doctor, struct nk_doctor_changes *changes);
 
 // Compares with a saved file. 0, or -1 with a sentence: it cannot be read, or was not made by --save. Texts belong to
 // the doctor; free *changes before it.

@@ -7,7 +7,8 @@
 #include <jansson.h>
 
 // A new reference: {"gpus", "driver", "python": texts; "settings": texts by name; "packages", "libraries", "runtimes":
-// {"version", "content"} by name}. NULL when memory is short.
+// {"version", "content"} by name}; packages also "installer" and "spec", what that calls them ("" when unknown). NULL
+// when memory is short.
 json_t *nk_doctor_state(const struct nk_doctor *doctor);
 
 #endif

@@ -21,6 +21,9 @@ int nk_packages_pip(const char *root, const char *path, struct nk_package *out, 
 int nk_packages_folder(const char *root, const char *path, struct nk_package *out);
 // A conda-meta/*.json of a prefix above names the file.
 int nk_packages_conda(const char *root, const char *path, struct nk_package *out);
+// The same; adds what conda would install again: "conda-forge::pytorch=2.4.1=cuda120_py311h_0", without a channel where
+// it came from a server of somebody's own. Of the text of its file: it may hold anything.
+int nk_packages_conda_spec(const char *root, const char *path, struct nk_buf *out);
 // A /var/lib/dpkg/info/*.list names the file (also across /lib and /usr/lib).
 int nk_packages_deb(const char *root, const char *path, struct nk_package *out);
 

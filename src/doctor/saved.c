@@ -1,8 +1,6 @@
 // saved.c - an environment that worked, as a file; and the comparison with what is there now.
 #define _GNU_SOURCE
 #include "doctor/saved.h"
-#include "advice/knowledge.h"
-#include "advice/parts.h"
 #include "base/json_text.h"
 #include "doctor/state.h"
 #include "report/words.h"
@@ -15,7 +13,6 @@
 #include <unistd.h>
 
 #define SCHEMA "nokernel-doctor-saved/1"
-#define INDEX  "https://download.pytorch.org/whl/"
 
 // ---- saving
 
@@ -49,14 +46,22 @@ static void change(struct nk_doctor *doctor, struct nk_doctor_changes *c, const 
     struct nk_doctor_change *more = nk_doctor_grow(doctor, c->change, c->count, &c->room, sizeof *more);
     if (!more) return;
     c->change = more;
-    more[c->count++] = (struct nk_doctor_change){area, nk_doctor_keep_text(doctor, name),
-                                                 nk_doctor_keep_text(doctor, then), nk_doctor_keep_text(doctor, now)};
+    more[c->count++] = (struct nk_doctor_change){.area = area,
+                                                 .name = nk_doctor_keep_text(doctor, name),
+                                                 .then = nk_doctor_keep_text(doctor, then),
+                                                 .now = nk_doctor_keep_text(doctor, now)};
 }
 
 static const char *text_in(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
+}
+
+static struct nk_doctor_by installed_by(struct nk_doctor *doctor, const json_t *thing)
+{
+    return (struct nk_doctor_by){nk_doctor_keep_text(doctor, text_in(thing, "installer")),
+                                 nk_doctor_keep_text(doctor, text_in(thing, "spec"))};
 }
 
 // What stands for a thing: its version or value, and its content where that is the same.
@@ -66,6 +71,7 @@ static void describe(struct nk_doctor *doctor, struct nk_doctor_changes *c, cons
     const char *old = json_is_string(then) ? json_string_value(then) : text_in(then, "version");
     const char *new_one = json_is_string(now) ? json_string_value(now) : text_in(now, "version");
     const char *old_content = text_in(then, "content"), *new_content = text_in(now, "content");
+    size_t before = c->count;
     if (strcmp(old, new_one) || !then != !now) {
         change(doctor, c, area, name, then ? old : "", now ? new_one : "");
     } else if (strcmp(old_content, new_content)) {
@@ -74,6 +80,9 @@ static void describe(struct nk_doctor *doctor, struct nk_doctor_changes *c, cons
         snprintf(b, sizeof b, "%.64s%s%.300s", new_one, *new_one ? ", content " : "", new_content);
         change(doctor, c, area, name, a, b);
     }
+    if (c->count == before) return;
+    c->change[before].then_by = installed_by(doctor, then);
+    c->change[before].now_by = installed_by(doctor, now);
 }
 
 // Objects whose members are things: first what was there, then what is new.
@@ -117,109 +126,6 @@ static void compare_one(struct nk_doctor *doctor, struct nk_doctor_changes *c, c
         change(doctor, c, area, "", old ? old : "", new_one ? new_one : "");
 }
 
-// ---- the way back
-
-static void back(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum nk_text text, const char *value,
-                 struct nk_buf *command, enum nk_text safety)
-{
-    struct nk_doctor_back *more = nk_doctor_grow(doctor, c->back, c->back_count, &c->back_room, sizeof *more);
-    if (!more) return;
-    c->back = more;
-    more[c->back_count++] =
-        (struct nk_doctor_back){text, value, command ? nk_doctor_keep_buf(doctor, command) : "", safety};
-}
-
-// The index that a build comes from: "cu121" of "2.4.1+cu121" where it is one that is known; "" for PyPI.
-static const char *index_of(const char *name, const char *version)
-{
-    static const char *const theirs[] = {"torch", "torchvision", "torchaudio", "xformers"};
-    const char *plus = strchr(version, '+');
-    bool here = false;
-    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) here |= nk_same_package(name, theirs[i]);
-    if (!here || !plus) return "";
-    return !strcmp(plus + 1, "cpu") || nk_known_row(&nk_known_torch_wheels, NK_WHEEL_VARIANT, plus + 1) ? plus + 1 : "";
-}
-
-// What pip is to be given: the versions that were there. Another index is another command.
-static void install_from(struct nk_doctor *doctor, struct nk_doctor_changes *c, const char *index)
-{
-    struct nk_buf command = {0};
-    for (size_t i = 0; i < c->count; i++) {
-        const struct nk_doctor_change *one = &c->change[i];
-        size_t version = strcspn(one->then, ",");
-        const char *exact = nk_doctor_keep(doctor, one->then, version);
-        if (strcmp(one->area, "package") || !version || strcmp(index_of(one->name, exact), index)) continue;
-        if (!nk_doctor_plain(one->name) || !nk_doctor_plain(exact)) continue;
-        if (!command.size)
-            nk_buf_format(&command, "%s -m pip install --force-reinstall --no-deps", doctor->python.shown);
-        nk_buf_format(&command, " \"%s==%s\"", one->name, exact);
-    }
-    if (command.size && *index) nk_buf_format(&command, " --index-url " INDEX "%s", index);
-    if (command.size) back(doctor, c, NK_TEXT_BACK_INSTALL, "", &command, NK_TEXT_RISK_MOVES);
-}
-
-static void packages_back(struct nk_doctor *doctor, struct nk_doctor_changes *c)
-{
-    struct nk_buf command = {0}, names = {0};
-    for (size_t i = 0; i < c->count; i++) {
-        if (strcmp(c->change[i].area, "package") || *c->change[i].then) continue;
-        if (!command.size) nk_buf_format(&command, "%s -m pip uninstall -y", doctor->python.shown);
-        nk_buf_format(&command, " %s", c->change[i].name);
-        nk_buf_format(&names, "%s%s", names.size ? ", " : "", c->change[i].name);
-    }
-    if (command.size)
-        back(doctor, c, NK_TEXT_BACK_REMOVE, nk_doctor_keep_buf(doctor, &names), &command, NK_TEXT_RISK_MOVES);
-    nk_buf_free(&names);
-    // Each index once, in the order in which it is met.
-    for (size_t i = 0; i < c->count; i++) {
-        const char *version = nk_doctor_keep(doctor, c->change[i].then, strcspn(c->change[i].then, ","));
-        const char *index = index_of(c->change[i].name, version);
-        bool before = false;
-        for (size_t j = 0; j < i; j++)
-            before |= !strcmp(c->change[j].area, "package") && *c->change[j].then &&
-                      !strcmp(index_of(c->change[j].name,
-                                       nk_doctor_keep(doctor, c->change[j].then, strcspn(c->change[j].then, ","))),
-                              index);
-        if (!strcmp(c->change[i].area, "package") && *version && !before) install_from(doctor, c, index);
-    }
-}
-
-static void others_back(struct nk_doctor *doctor, struct nk_doctor_changes *c)
-{
-    static const struct {
-        const char *area;
-        enum nk_text text, safety;
-    } kinds[] = {{"driver", NK_TEXT_BACK_DRIVER, NK_TEXT_RISK_SYSTEM},
-                 {"GPU", NK_TEXT_BACK_GPU, NK_TEXT_SAFE_NOTHING},
-                 {"python", NK_TEXT_BACK_PYTHON, NK_TEXT_RISK_MOVES}};
-    for (size_t i = 0; i < c->count; i++) {
-        const struct nk_doctor_change *one = &c->change[i];
-        struct nk_buf command = {0};
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-            if (!strcmp(one->area, kinds[k].area) && *one->then)
-                back(doctor, c, kinds[k].text, one->then, NULL, kinds[k].safety);
-        if (strcmp(one->area, "setting")) continue;
-        if (*one->then) {
-            nk_buf_format(&command, "export %s=", one->name);
-            nk_words_shell(&command, one->then, true);
-        } else
-            nk_buf_format(&command, "unset %s", one->name);
-        if (!nk_doctor_plain(one->name)) nk_buf_clear(&command);
-        back(doctor, c, NK_TEXT_BACK_SETTING, one->name, &command, NK_TEXT_SAFE_ENVIRONMENT);
-    }
-}
-
-// A library that was replaced while its package stayed what it was.
-static void libraries_back(struct nk_doctor *doctor, struct nk_doctor_changes *c)
-{
-    bool packages = false, libraries = false;
-    for (size_t i = 0; i < c->count; i++) {
-        packages |= !strcmp(c->change[i].area, "package");
-        libraries |= !strcmp(c->change[i].area, "library");
-    }
-    if (libraries && !packages) back(doctor, c, NK_TEXT_BACK_LIBRARY, "", NULL, NK_TEXT_SAFE_PACKAGE);
-}
-
 int nk_doctor_compare(struct nk_doctor *doctor, const char *path, struct nk_doctor_changes *c, struct nk_err *err)
 {
     json_error_t why;
@@ -246,9 +152,7 @@ int nk_doctor_compare(struct nk_doctor *doctor, const char *path, struct nk_doct
         compare_kept(doctor, c, "runtime", json_object_get(then, "runtimes"), json_object_get(now, "runtimes"));
         c->packages = json_object_size(json_object_get(now, "packages"));
         c->libraries = json_object_size(json_object_get(now, "libraries"));
-        packages_back(doctor, c);
-        libraries_back(doctor, c);
-        others_back(doctor, c);
+        nk_doctor_way_back(doctor, c);
     }
     json_decref(then);
     json_decref(now);

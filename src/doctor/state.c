@@ -3,6 +3,7 @@
 #include "doctor/state.h"
 #include "base/json_text.h"
 #include "doctor/checks.h"
+#include "packages/sources.h"
 #include "report/words.h"
 
 #include <stdlib.h>
@@ -46,15 +47,32 @@ static json_t *settings(void)
     return object;
 }
 
+// What the installer of a package calls it, with its version; *installer is corrected where no INSTALLER tells.
+static json_t *spec(const struct nk_doctor *doctor, const struct nk_doctor_package *p, const char **installer)
+{
+    const char *file = nk_packages_ends(p->info, ".egg-info") ? "PKG-INFO" : "METADATA";
+    struct nk_buf path = {0}, out = {0};
+    struct nk_package deb;
+    nk_buf_format(&path, "%s/%s/%s", p->site, p->info, file);
+    bool conda = !*p->installer || !strcmp(p->installer, "conda");
+    if (path.data && conda && !nk_packages_conda_spec(doctor->asked.root, path.data, &out)) *installer = "conda";
+    if (path.data && !strcmp(p->installer, "debian") && !nk_packages_deb(doctor->asked.root, path.data, &deb))
+        nk_buf_format(&out, "%s=%s", deb.name, deb.version);
+    nk_buf_free(&path);
+    return from_buf(&out);
+}
+
 static json_t *packages(const struct nk_doctor *doctor)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < doctor->package_count; i++) {
         const struct nk_doctor_package *p = doctor->packages[i];
-        if (p->known && !p->hidden)
-            json_object_set_new(object, p->name,
-                                json_pack("{s:o, s:s, s:o}", "version", nk_json_text(p->version), "content", p->record,
-                                          "installer", nk_json_text(p->installer)));
+        const char *installer = p->installer;
+        if (!p->known || p->hidden) continue;
+        json_t *calls = spec(doctor, p, &installer);
+        json_object_set_new(object, p->name,
+                            json_pack("{s:o, s:s, s:o, s:o}", "version", nk_json_text(p->version), "content", p->record,
+                                      "installer", nk_json_text(installer), "spec", calls));
     }
     return object;
 }

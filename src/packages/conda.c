@@ -51,8 +51,12 @@ static bool member(struct nk_bytes text, const char *key, struct nk_bytes *value
     return false;
 }
 
-static int take(struct nk_bytes json, struct nk_package *out)
+// What a file of conda-meta says about its package, put into *out. 0, or 1 when it has no name.
+typedef int (*take_fn)(struct nk_bytes json, void *out);
+
+static int take_package(struct nk_bytes json, void *into)
 {
+    struct nk_package *out = into;
     struct nk_bytes name, version;
     if (!member(json, "name", &name)) return 1;
     if (!member(json, "version", &version)) version = nk_bytes("", 0);
@@ -61,7 +65,45 @@ static int take(struct nk_bytes json, struct nk_package *out)
     return 0;
 }
 
-static int ask_prefix(const char *root, const char *path, size_t length, struct nk_package *out)
+// "conda-forge" of "https://conda.anaconda.org/conda-forge/linux-64". Other servers are left out: their addresses may
+// hold a token.
+static bool channel_of(struct nk_bytes json, struct nk_bytes *channel)
+{
+    static const char *const servers[] = {"https://conda.anaconda.org/", "https://repo.anaconda.com/"};
+    if (!member(json, "channel", channel)) return false;
+    for (size_t i = 0; i < sizeof servers / sizeof *servers; i++) {
+        struct nk_bytes head;
+        size_t size = strlen(servers[i]);
+        if (!nk_bytes_part(*channel, 0, size, &head) || !nk_bytes_equal(head, nk_bytes(servers[i], size))) continue;
+        uint64_t end = channel->size;
+        uint8_t byte = 0;
+        while (end > size && nk_bytes_u8(*channel, end - 1, &byte) && byte != '/') end--;
+        if (end < size + 2 || !nk_bytes_part(*channel, size, end - 1 - size, channel)) return false;
+        return nk_bytes_find(*channel, 0, "t/", 2) != 0;
+    }
+    return nk_bytes_find(*channel, 0, "/", 1) < 0;
+}
+
+// "conda-forge::pytorch=2.4.1=cuda120_py311h_0": what conda's manual calls a match specification.
+static int take_spec(struct nk_bytes json, void *into)
+{
+    struct nk_buf *out = into;
+    struct nk_bytes word;
+    struct nk_package package;
+    if (take_package(json, &package)) return 1;
+    if (channel_of(json, &word) && word.size) {
+        nk_buf_add(out, word.data, word.size);
+        nk_buf_text(out, "::");
+    }
+    nk_buf_format(out, "%s=%s", package.name, package.version);
+    if (member(json, "build", &word) && word.size) {
+        nk_buf_text(out, "=");
+        nk_buf_add(out, word.data, word.size);
+    }
+    return 0;
+}
+
+static int ask_prefix(const char *root, const char *path, size_t length, take_fn take, void *out)
 {
     struct nk_buf dir = {0}, entry = {0}, name = {0};
     struct nk_packages_walk walk = {0};
@@ -87,12 +129,23 @@ static int ask_prefix(const char *root, const char *path, size_t length, struct 
     return result;
 }
 
-int nk_packages_conda(const char *root, const char *path, struct nk_package *out)
+static int ask(const char *root, const char *path, take_fn take, void *out)
 {
     size_t length = nk_packages_parent(path, strlen(path));
     int result = 1;
     for (int i = 0; length && result && i < DEEPEST; i++, length = nk_packages_parent(path, length))
-        result = ask_prefix(root, path, length, out);
+        result = ask_prefix(root, path, length, take, out);
+    return result;
+}
+
+int nk_packages_conda(const char *root, const char *path, struct nk_package *out)
+{
+    int result = ask(root, path, take_package, out);
     if (!result) strcpy(out->source, "conda");
     return result;
+}
+
+int nk_packages_conda_spec(const char *root, const char *path, struct nk_buf *out)
+{
+    return ask(root, path, take_spec, out);
 }

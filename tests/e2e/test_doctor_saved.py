@@ -101,6 +101,129 @@ def test_what_has_come_since_is_removed_and_what_went_comes_back(env, saved):
     assert '"xformers==0.0.28.post1"' in out["back"][1]["command"]
 
 
+# ---- by the installer of each package
+
+
+def of_conda(env, name, version, conda, build, channel="https://conda.anaconda.org/conda-forge/linux-64"):
+    """A distribution that conda installed, under conda's own name."""
+    for old in [*env.site.glob(f"{name}-*.dist-info")]:
+        shutil.rmtree(old)
+    for old in env.folder.glob(f"conda-meta/{conda}-*.json"):
+        old.unlink()
+    info = env.install(name, version, installer="conda")
+    meta = env.folder / "conda-meta"
+    meta.mkdir(exist_ok=True)
+    (meta / "history").touch()
+    (meta / f"{conda}-{version}-{build}.json").write_text(json.dumps({
+        "build": build, "channel": channel, "name": conda, "version": version,
+        "files": [str((info / "METADATA").relative_to(env.folder))]}))
+
+
+@pytest.fixture
+def conda(tmp_path):
+    env = Environment(tmp_path / "root", base=None)
+    of_conda(env, "torch", "2.4.1", "pytorch", "cuda120_py311h_0")
+    of_conda(env, "torchvision", "0.19.1", "torchvision", "cuda120_1")
+    path = tmp_path / "worked.json"
+    assert run_doctor(*GPU, "--save", path, python=env).returncode == 0
+    return env, path
+
+
+def commands(env, saved):
+    return [b["command"] for b in compare(env, saved)["back"]]
+
+
+PYTORCH, VISION = '"conda-forge::pytorch=2.4.1=cuda120_py311h_0"', '"conda-forge::torchvision=0.19.1=cuda120_1"'
+
+
+def test_what_conda_calls_its_packages_is_saved(conda):
+    out = checked(conda[1].read_text(), "nokernel-doctor-saved-1.json")
+    assert {n: (p["installer"], p["spec"]) for n, p in out["packages"].items()} == {
+        "torch": ("conda", PYTORCH.strip('"')), "torchvision": ("conda", VISION.strip('"'))}
+
+
+def test_packages_of_conda_come_back_by_conda_in_the_builds_that_worked(conda):
+    env, saved = conda
+    of_conda(env, "torch", "2.5.1", "pytorch", "cpu_generic_py311h_0")
+    of_conda(env, "torchvision", "0.20.1", "torchvision", "cpu_0")
+    assert commands(env, saved) == [f"conda install --force-reinstall --prefix /venv {PYTORCH} {VISION}"]
+
+
+def test_what_pip_has_put_over_a_package_of_conda_leaves_before_that_comes_back(conda):
+    env, saved = conda
+    (env.folder / "conda-meta" / "pytorch-2.4.1-cuda120_py311h_0.json").unlink()
+    replaced(env, "torch", "2.7.0+cu128")
+    assert commands(env, saved) == ["/venv/bin/python -m pip uninstall -y torch",
+                                    f"conda install --force-reinstall --prefix /venv {PYTORCH}"]
+
+
+def test_what_conda_has_put_over_a_package_of_pip_leaves_before_that_comes_back(env, saved):
+    of_conda(env, "torch", "2.5.1", "pytorch", "cpu_0")
+    assert commands(env, saved) == [
+        "conda remove --prefix /venv pytorch",
+        '/venv/bin/python -m pip install --force-reinstall --no-deps "torch==2.4.1+cu121" '
+        "--index-url https://download.pytorch.org/whl/cu121"]
+
+
+def test_what_conda_has_brought_since_is_removed_by_conda(conda):
+    env, saved = conda
+    of_conda(env, "xformers", "0.0.28", "xformers", "h_0")
+    assert commands(env, saved) == ["conda remove --prefix /venv xformers"]
+
+
+def test_a_file_that_does_not_tell_what_conda_calls_a_package_gets_the_name_that_is_known(conda):
+    env, saved = conda
+    data = json.loads(saved.read_text())
+    for package in data["packages"].values():
+        del package["spec"]  # as before there was one
+    saved.write_text(json.dumps(data))
+    of_conda(env, "torch", "2.5.1", "pytorch", "cpu_0")
+    assert commands(env, saved) == ['conda install --force-reinstall --prefix /venv "pytorch=2.4.1"']
+
+
+def test_an_environment_of_uv_is_brought_back_by_uv(tmp_path):
+    env = Environment(tmp_path / "root")
+    env.install("torch", "2.4.1+cu121", installer="uv")
+    saved = tmp_path / "worked.json"
+    run_doctor(*GPU, "--save", saved, python=env)
+    shutil.rmtree(next(env.site.glob("torch-*.dist-info")))
+    env.install("torch", "2.7.0+cu128", installer="uv")
+    env.install("flash-attn", "2.6.3", installer="uv")
+    assert commands(env, saved) == [
+        "uv pip uninstall --python /venv/bin/python flash-attn",
+        'uv pip install --force-reinstall --no-deps --python /venv/bin/python "torch==2.4.1+cu121" '
+        "--index-url https://download.pytorch.org/whl/cu121"]
+    shutil.rmtree(next(env.site.glob("torch-*.dist-info")))  # gone: who it was installed by stands in the file
+    assert commands(env, saved)[1].startswith("uv pip install --force-reinstall")
+
+
+def test_a_package_of_debian_comes_back_by_apt(tmp_path):
+    env = Environment(tmp_path / "root", place="/usr", base=None)
+    saved = tmp_path / "worked.json"
+    for version in ("1.13.1", "2.6.0"):
+        for old in env.site.glob("torch-*.dist-info"):
+            shutil.rmtree(old)
+        info = env.install("torch", version, installer="debian")
+        env.file("/var/lib/dpkg/info/python3-torch-cuda.list", env.inside(info / "METADATA") + "\n")
+        env.file("/var/lib/dpkg/status", f"Package: python3-torch-cuda\nArchitecture: amd64\nVersion: {version}+dfsg-4\n\n")
+        if not saved.exists():
+            run_doctor(*GPU, "--save", saved, python=env)
+    out = compare(env, saved)["back"]
+    assert [(b["command"], b["safe"]) for b in out] == [
+        ('sudo apt-get install --reinstall "python3-torch-cuda=1.13.1+dfsg-4"', False)]
+
+
+def test_a_specification_that_a_file_says_is_no_command_either(conda):
+    env, saved = conda
+    data = json.loads(saved.read_text())
+    data["packages"]["torch"]["spec"] = "pytorch=1; id"
+    data["packages"]["torchvision"]["spec"] = "--prefix=/"
+    saved.write_text(json.dumps(data))
+    of_conda(env, "torch", "2.5.1", "pytorch", "cpu_0")
+    of_conda(env, "torchvision", "0.20.1", "torchvision", "cpu_0")
+    assert commands(env, saved) == []
+
+
 def test_a_package_of_the_same_version_with_other_files_is_a_change(env, saved):
     replaced(env, "xformers", "0.0.28.post1", {"xformers/new.py": ""})
     out = compare(env, saved)

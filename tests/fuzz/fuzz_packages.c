@@ -48,6 +48,9 @@ static void ask(const char *path)
 {
     struct nk_package package;
     struct nk_err err;
+    struct nk_buf spec = {0};
+    if (!nk_packages_conda_spec(root, path, &spec) && !spec.size) abort();
+    nk_buf_free(&spec);
     if (nk_package_find_in(root, path, &package, &err) != 0) return;
     if (!package.source[0] || strlen(package.name) >= sizeof package.name) abort();
 }

@@ -24,6 +24,50 @@ TEST(compact_json_is_read)
     assert_owner("/opt/conda/lib/libtorch_cuda.so", "conda", "pytorch", "2.1.0");
 }
 
+static void assert_spec(const char *channel, const char *expected)
+{
+    char json[512];
+    struct nk_buf spec = {0};
+    snprintf(json, sizeof json,
+             "{\"build\": \"cuda120_h1\",%s \"files\": [\"lib/x.so\"], \"name\": \"pytorch\", \"version\": \"2.1.0\"}",
+             channel);
+    put_conda(json);
+    assert_int_equal(nk_packages_conda_spec(root, "/opt/conda/lib/x.so", &spec), 0);
+    assert_string_equal(spec.data, expected);
+    nk_buf_free(&spec);
+}
+
+TEST(conda_is_told_channel_name_version_and_build)
+{
+    (void)state;
+    assert_spec("\"channel\": \"https://conda.anaconda.org/conda-forge/linux-64\",",
+                "conda-forge::pytorch=2.1.0=cuda120_h1");
+    assert_spec("\"channel\": \"https://repo.anaconda.com/pkgs/main/linux-64\",",
+                "pkgs/main::pytorch=2.1.0=cuda120_h1");
+    assert_spec("\"channel\": \"pytorch\",", "pytorch::pytorch=2.1.0=cuda120_h1");
+    assert_spec("", "pytorch=2.1.0=cuda120_h1");
+}
+
+TEST(the_address_of_a_server_of_somebodys_own_is_left_out)
+{
+    (void)state;
+    assert_spec("\"channel\": \"https://conda.example.org/t/a-secret-token/ours/linux-64\",",
+                "pytorch=2.1.0=cuda120_h1");
+    assert_spec("\"channel\": \"https://conda.anaconda.org/t/a-secret-token/ours/linux-64\",",
+                "pytorch=2.1.0=cuda120_h1");
+    assert_spec("\"channel\": \"https://conda.anaconda.org/\",", "pytorch=2.1.0=cuda120_h1");
+}
+
+TEST(a_file_that_no_package_of_conda_lists_has_no_specification)
+{
+    (void)state;
+    struct nk_buf spec = {0};
+    put_conda("{\"files\": [\"lib/x.so\"], \"name\": \"a\", \"version\": \"1\"}");
+    assert_int_equal(nk_packages_conda_spec(root, "/opt/conda/lib/y.so", &spec), 1);
+    assert_int_equal(spec.size, 0);
+    nk_buf_free(&spec);
+}
+
 TEST(names_of_inner_objects_are_not_taken)
 {
     (void)state;
@@ -230,6 +274,9 @@ TEST(a_machine_without_dpkg_has_no_owner)
 static const struct CMUnitTest tests[] = {
     T(a_file_in_conda_meta_belongs_to_that_package),
     T(compact_json_is_read),
+    T(conda_is_told_channel_name_version_and_build),
+    T(the_address_of_a_server_of_somebodys_own_is_left_out),
+    T(a_file_that_no_package_of_conda_lists_has_no_specification),
     T(names_of_inner_objects_are_not_taken),
     T(a_value_that_says_name_is_no_key),
     T(escaped_quotes_do_not_end_a_string),
