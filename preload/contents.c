@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "dso.h"
+#include "image/fatbin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #include <unistd.h>
 
 enum { MAX_COPY = 256 << 20, HEAD = 4096 };
-static const uint32_t wrapper_magic = 0x466243b1, container_magic = 0xba55ed50;
 static const char elf_magic[4] = "\177ELF";
 
 // Where a sandbox forbids process_vm_readv, /proc/self/mem may still be there.
@@ -69,7 +69,7 @@ static int take_container(const void *address, struct nk_contents *out)
         uint16_t version, header;
         uint64_t size;
     } head;
-    if (nk_memory_read(address, &head, sizeof head) != sizeof head || head.magic != container_magic) return -1;
+    if (nk_memory_read(address, &head, sizeof head) != sizeof head || head.magic != NK_FATBIN_MAGIC) return -1;
     if (head.size > MAX_COPY) return -1;
     return take(address, head.header + head.size, out);
 }
@@ -118,8 +118,8 @@ static int take_code(const void *code, struct nk_contents *out)
         const void *data;
     } head;
     if (nk_memory_read(code, &head, sizeof head) < 8) return -1;
-    if (head.magic == wrapper_magic) return take_container(head.data, out);
-    if (head.magic == container_magic) return take_container(code, out);
+    if (head.magic == NK_WRAPPER_MAGIC) return take_container(head.data, out);
+    if (head.magic == NK_FATBIN_MAGIC) return take_container(code, out);
     return memcmp(&head.magic, elf_magic, 4) ? take_text(code, out) : take_elf(code, out);
 }
 
@@ -161,9 +161,9 @@ uint64_t nk_contents_key(const void *code, const char *path)
     uint32_t magic = 0;
     size_t size = nk_memory_read(code, head, sizeof head);
     if (size >= 4) memcpy(&magic, head, 4);
-    if (!size || magic == wrapper_magic) return wrapper_key(code, head, size);
+    if (!size || magic == NK_WRAPPER_MAGIC) return wrapper_key(code, head, size);
     // What lies behind the end of a short image is not its content.
-    uint64_t end = magic == container_magic     ? size
+    uint64_t end = magic == NK_FATBIN_MAGIC     ? size
                    : memcmp(head, elf_magic, 4) ? strnlen((char *)head, size)
                                                 : elf_size(nk_bytes(head, size));
     return nk_hash_bytes(head, end < size ? (size_t)end : size) ^ 3;

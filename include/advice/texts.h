@@ -21,8 +21,7 @@ void nk_text_add(struct nk_buf *out, enum nk_language language, enum nk_text tex
                  const char *second, const char *third, const char *fourth);
 // Appends any text with {1} to {count} replaced (NULL: nothing).
 void nk_text_fill(struct nk_buf *out, const char *text, const char *const *values, size_t count);
-// The text as it stands in the catalogue, and its key ("TORCH_SAME").
+// The text as it stands in the catalogue.
 const char *nk_text_raw(enum nk_language language, enum nk_text text);
-const char *nk_text_key(enum nk_text text);
 
 #endif

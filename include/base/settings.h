@@ -13,15 +13,9 @@ struct nk_settings {
 #undef NK_SETTING
 };
 
-struct nk_setting {
-    const char *name, *value, *allowed, *help; // value: the default
-};
-
 // Fills `out` from an environment (as `environ`): the strings are borrowed from it, or static defaults. A value that is
 // not allowed is replaced by the default, and a sentence about it (and about unknown NOKERNEL_ names) is added to
 // `complaints` (may be NULL), one a line.
 void nk_settings_read(struct nk_settings *out, char *const *environment, struct nk_buf *complaints);
-// The list of settings, for help texts. *count is their number.
-const struct nk_setting *nk_settings_list(size_t *count);
 
 #endif

@@ -181,8 +181,6 @@ uint64_t nk_run_identity(const struct nk_run *run);
 const char *nk_run_text(struct nk_run *run, uint32_t id);
 // `size` zeroed bytes that live as long as the run, or NULL.
 void *nk_run_alloc(struct nk_run *run, size_t size);
-// The GPU of that ordinal; the only one for NK_NONE when there is one; else NULL.
-struct nk_run_gpu *nk_run_gpu(struct nk_run *run, uint32_t ordinal);
 // The GPU as something to judge for.
 struct nk_target nk_run_target(const struct nk_run *run, const struct nk_run_gpu *gpu);
 

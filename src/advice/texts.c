@@ -4,17 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *key, *in[NK_LANGUAGES];
-} texts[] = {
-#define NK_TEXT(key, english, chinese) {#key, {english, chinese}},
+static const char *const texts[][NK_LANGUAGES] = {
+#define NK_TEXT(key, english, chinese) {english, chinese},
 #include "advice/texts.def"
 #undef NK_TEXT
 };
 
-const char *nk_text_raw(enum nk_language language, enum nk_text text) { return texts[text].in[language]; }
-
-const char *nk_text_key(enum nk_text text) { return texts[text].key; }
+const char *nk_text_raw(enum nk_language language, enum nk_text text) { return texts[text][language]; }
 
 // POSIX: of the three locale variables the first that is set and not empty decides.
 enum nk_language nk_text_language(void)
@@ -44,5 +40,5 @@ void nk_text_add(struct nk_buf *out, enum nk_language language, enum nk_text tex
                  const char *second, const char *third, const char *fourth)
 {
     const char *const values[] = {first, second, third, fourth};
-    nk_text_fill(out, texts[text].in[language], values, 4);
+    nk_text_fill(out, texts[text][language], values, 4);
 }

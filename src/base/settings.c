@@ -3,17 +3,13 @@
 
 #include <string.h>
 
-static const struct nk_setting list[] = {
-#define NK_SETTING(member, name, value, allowed, help) {#name, value, allowed, help},
+static const struct setting {
+    const char *name, *value, *allowed; // value: the default
+} list[] = {
+#define NK_SETTING(member, name, value, allowed, help) {#name, value, allowed},
 #include "base/settings.def"
 #undef NK_SETTING
 };
-
-const struct nk_setting *nk_settings_list(size_t *count)
-{
-    *count = sizeof list / sizeof *list;
-    return list;
-}
 
 static bool allows(const char *allowed, const char *value)
 {
@@ -24,7 +20,7 @@ static bool allows(const char *allowed, const char *value)
     return false;
 }
 
-static const char *choose(const struct nk_setting *setting, const char *value, struct nk_buf *complaints)
+static const char *choose(const struct setting *setting, const char *value, struct nk_buf *complaints)
 {
     if (!value || !*value) return setting->value;
     if (allows(setting->allowed, value)) return value;
@@ -54,7 +50,7 @@ static bool known(const char *assignment)
 
 void nk_settings_read(struct nk_settings *out, char *const *environment, struct nk_buf *complaints)
 {
-    const struct nk_setting *setting = list;
+    const struct setting *setting = list;
 #define NK_SETTING(member, name, value, allowed, help)                                                                 \
     out->member = choose(setting, value_of(environment, #name), complaints);                                           \
     setting++;

@@ -66,7 +66,8 @@ uint64_t nk_run_identity(const struct nk_run *run)
                       : nk_hash_bytes(run->file.bytes.data, run->file.bytes.size);
 }
 
-struct nk_run_gpu *nk_run_gpu(struct nk_run *run, uint32_t ordinal)
+// The GPU of that ordinal; the only one for NK_NONE when there is one; else NULL.
+static struct nk_run_gpu *gpu_of(struct nk_run *run, uint32_t ordinal)
 {
     for (size_t i = 0; i < run->gpu_count; i++)
         if (run->gpus[i].r.ordinal == ordinal) return &run->gpus[i];
@@ -184,7 +185,7 @@ static bool take_load(struct nk_run *run, const struct nk_record *record)
     struct nk_run_load *load = &run->loads[run->load_count++];
     nk_record_head(record, &load->r, sizeof load->r);
     load->container = BY_ID(run, container, load->r.container);
-    load->gpu = nk_run_gpu(run, load->r.gpu);
+    load->gpu = gpu_of(run, load->r.gpu);
     if (load->container && load->r.startup && nk_result_is_image(load->r.result)) load->container->refused = true;
     return load->container;
 }
@@ -196,7 +197,7 @@ static bool take_kernel(struct nk_run *run, const struct nk_record *record)
     if (r.id != run->kernel_count + 1) return false;
     struct nk_run_kernel *kernel = &run->kernels[run->kernel_count++];
     *kernel = (struct nk_run_kernel){.name = r.name, .container = BY_ID(run, container, r.container)};
-    kernel->gpu = nk_run_gpu(run, r.gpu);
+    kernel->gpu = gpu_of(run, r.gpu);
     kernel->launches = r.counter; // resolved at the end, when all blocks of counters are known
     return true;
 }
@@ -239,7 +240,7 @@ static bool take_failure(struct nk_run *run, const struct nk_record *record)
     f.container = BY_ID(run, container, f.r.container);
     if (!f.container && f.kernel) f.container = f.kernel->container;
     f.library = library(run, f.r.library);
-    f.gpu = nk_run_gpu(run, f.r.gpu);
+    f.gpu = gpu_of(run, f.r.gpu);
     f.stack = BY_ID(run, stack, f.r.stack);
     f.python = BY_ID(run, python, f.r.python);
     f.graph = BY_ID(run, graph, f.r.graph);
@@ -314,7 +315,7 @@ static bool take_trail(struct nk_run *run, const struct nk_record *record)
             (struct nk_run_launch){l.number, l.thread, BY_ID(run, kernel, l.kernel), BY_ID(run, graph, l.graph)};
     }
     t.launches = launches;
-    t.gpu = nk_run_gpu(run, t.r.gpu);
+    t.gpu = gpu_of(run, t.r.gpu);
     run->trails[run->trail_count++] = t;
     return true;
 }

@@ -1,7 +1,6 @@
 // fuzz_fatbin.c - any bytes as what a program hands to the driver: a container, a cubin, PTX; decoded and all.
 #include "fuzz.h"
 
-#include "image/head.h"
 #include "image/holdings.h"
 #include "image/target.h"
 
@@ -22,7 +21,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nk_fatbin walk;
     struct nk_err err;
     unsigned char holds[8];
-    nk_image_from_memory_head(bytes);
     if (nk_fatbin_begin(&walk, bytes, &err)) return 0;
     for (unsigned n = 0; n < 64 && nk_fatbin_next(&walk, &entry, &err) == 1; n++) {
         touch(entry.name);
