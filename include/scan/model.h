@@ -43,6 +43,7 @@ struct nk_scan_shape {
 struct nk_scan_library {
     char *path; // as it is shown: inside its item
     struct nk_package package;
+    size_t build_id;     // text, in hex
     uint64_t size;       // of the file
     uint64_t unsearched; // bytes of it in which containers were not looked for (only headers were read)
     struct nk_scan_box *boxes;
@@ -96,6 +97,8 @@ size_t nk_scan_add_text(struct nk_scan_library *library, struct nk_bytes text);
 
 // A new library that belongs to nobody yet, or NULL.
 struct nk_scan_library *nk_scan_library_new(const char *path);
+// Notes the build-id where `file`, the bytes of the library or the first of them, tells one.
+void nk_scan_library_identify(struct nk_scan_library *library, struct nk_bytes file);
 // Takes out what only looks like the start of a container or a cubin: damaged, in no section of fat binaries, and
 // nothing in it. Programs that read or write fat binaries hold such bytes.
 void nk_scan_library_tidy(struct nk_scan_library *library);

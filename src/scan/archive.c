@@ -20,6 +20,7 @@
 #define BLOCK      (256u << 10)
 #define SMALL_FILE (1u << 20) // of what the small files say, not more is read
 #define PEEK       512u
+#define PEEK_ELF   4096u               // the note with the build-id lies there, unless a tool has moved it
 static const struct nk_libarchive *la; // since the first reader was made
 enum { DEEPEST = 4 };                  // a tar in a package in a folder of packages in an archive
 
@@ -42,7 +43,7 @@ struct member {
     struct outer *outer;
     struct archive *from; // NULL: outer->zip
     char *name;           // with the archives around it
-    uint8_t first[PEEK];
+    uint8_t first[PEEK_ELF];
     size_t peeked, given; // bytes in `first`; of these handed out
     uint8_t *block;       // for an archive in it
     bool failed;
@@ -133,6 +134,23 @@ static bool pull_all(struct member *m, struct nk_buf *whole, size_t limit)
 
 // ---- what a member is
 
+// The first bytes of the member, `size` of them unless it is shorter. False, with a problem told, when it cannot be
+// read.
+static bool peek(struct member *m, size_t size)
+{
+    int64_t got = 1;
+    while (m->peeked < size && got > 0) {
+        size_t before = m->peeked;
+        m->peeked = m->given = 0; // so that pull reads on
+        got = pull(m, m->first + before, size - before, &m->err);
+        m->peeked = before + (got > 0 ? (size_t)got : 0);
+        m->given = m->peeked;
+    }
+    m->given = 0;
+    if (got < 0 && !m->outer->stopped) problem(m->outer, m->name, m->err.text);
+    return got >= 0;
+}
+
 static void add_library(struct member *m, struct nk_scan_library *library)
 {
     struct outer *outer = m->outer;
@@ -178,6 +196,8 @@ static int read_passing(struct member *m, const struct nk_buf *before, struct nk
 
 static void read_code(struct member *m, int64_t size)
 {
+    bool elf = nk_bytes_starts(nk_bytes(m->first, m->peeked), "\177ELF", 4);
+    if (elf && !peek(m, PEEK_ELF)) return;
     struct nk_err err = {0};
     struct nk_buf whole = {0};
     struct nk_scan_library *library = nk_scan_library_new(m->name);
@@ -187,7 +207,6 @@ static void read_code(struct member *m, int64_t size)
         m->outer->scan->failed = true;
         return;
     }
-    bool elf = nk_bytes_starts(nk_bytes(m->first, m->peeked), "\177ELF", 4);
     size_t most = elf ? NK_ARCHIVE_WHOLE_ELF : NK_ARCHIVE_WHOLE;
     // Zip files that were written as a stream do not say how large a member is.
     bool all = size <= (int64_t)most && pull_all(m, &whole, most);
@@ -195,6 +214,7 @@ static void read_code(struct member *m, int64_t size)
         result = nk_scan_bytes(library, nk_bytes(whole.data, whole.size), how, &err);
     else if (!m->failed && !whole.failed)
         result = read_passing(m, &whole, library, &err);
+    if (library->box_count && !all) nk_scan_library_identify(library, nk_bytes(m->first, m->peeked));
     if (m->failed && !m->outer->stopped)
         problem(m->outer, m->name, m->err.text);
     else if (result && !m->outer->stopped)
@@ -257,26 +277,10 @@ static void notice(struct member *m, const char *name)
 
 // ---- members
 
-// The first bytes of the member. False, with a problem told, when it cannot be read.
-static bool peek(struct member *m)
-{
-    int64_t got = 1;
-    while (m->peeked < PEEK && got > 0) {
-        size_t before = m->peeked;
-        m->peeked = m->given = 0; // so that pull reads on
-        got = pull(m, m->first + before, PEEK - before, &m->err);
-        m->peeked = before + (got > 0 ? (size_t)got : 0);
-        m->given = m->peeked;
-    }
-    m->given = 0;
-    if (got < 0 && !m->outer->stopped) problem(m->outer, m->name, m->err.text);
-    return got >= 0;
-}
-
 // `name`: without the archives around it. `size`: as announced, 0 where it is not.
 static void read_member(struct member *m, const char *name, int64_t size, int depth)
 {
-    if (!peek(m)) return;
+    if (!peek(m, PEEK)) return;
     enum nk_scan_type type = nk_scan_type(nk_bytes(m->first, m->peeked));
     if (nk_members_wanted(name))
         notice(m, name);

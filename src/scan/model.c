@@ -1,6 +1,7 @@
 // model.c - what a scan found: making, growing and giving back.
 #define _GNU_SOURCE
 #include "scan/model.h"
+#include "image/elf.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,6 +45,14 @@ struct nk_scan_library *nk_scan_library_new(const char *path)
         library = NULL;
     }
     return library;
+}
+
+void nk_scan_library_identify(struct nk_scan_library *library, struct nk_bytes file)
+{
+    struct nk_elf elf;
+    char id[NK_BUILD_ID_TEXT];
+    if (!nk_elf_open(&elf, file, NULL) && elf.machine != NK_EM_CUDA && nk_elf_build_id(&elf, id))
+        library->build_id = nk_scan_add_text(library, nk_bytes(id, strlen(id)));
 }
 
 void nk_scan_library_tidy(struct nk_scan_library *library)

@@ -190,7 +190,9 @@ int nk_scan_bytes(struct nk_scan_library *library, struct nk_bytes file, const s
     library->kernels_read = how->kernels;
     library->size = file.size;
     bool alone = !how->kernels || how->threads < 2;
-    return alone ? read_alone(library, file, how, err) : read_together(library, file, how, err);
+    int result = alone ? read_alone(library, file, how, err) : read_together(library, file, how, err);
+    if (library->box_count) nk_scan_library_identify(library, file);
+    return result;
 }
 
 // ---- what a file is

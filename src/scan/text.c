@@ -243,6 +243,17 @@ static void rows_together(struct nk_buf *out, const struct nk_scan_library *libr
     for (size_t i = 0; i < gpus->count; i++) nk_buf_free(&said[i]);
 }
 
+// Of a library that no package owns, the build is known by this alone.
+static void row_build(struct nk_buf *out, const struct nk_scan_library *library)
+{
+    struct nk_buf body = {0};
+    nk_buf_text(&body, nk_scan_text(library, library->build_id));
+    if (body.size && !*library->package.name)
+        row(out, "build-id", &body);
+    else
+        nk_buf_free(&body);
+}
+
 static void write_library(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_scan_show *show)
 {
     struct nk_scan_sum sum;
@@ -256,6 +267,7 @@ static void write_library(struct nk_buf *out, const struct nk_scan_library *libr
     row_archs(out, "LTO", &sum, NK_KIND_LTO, NULL);
     row_archs(out, "unknown", &sum, NK_KIND_UNKNOWN, NULL);
     row_containers(out, library, &sum);
+    row_build(out, library);
     rows_odd(out, &sum);
     if (library->kernels_read) row_kernels(out, &sum);
     row_hollow(out, &sum);

@@ -1,13 +1,16 @@
 """What `nokernel scan` says a library has: each thing, in the JSON and in the text."""
 
 import re
+import subprocess
+import tarfile
+import zipfile
 
 import pytest
 
 from conftest import command
 from fixtures import fatbin as written
 from fixtures import images, toolkit
-from scanning import archs, only, scan, shared
+from scanning import archs, libraries, only, scan, shared
 
 K = ["_Z3k_aPf", "_Z3k_bPf"]
 
@@ -162,3 +165,51 @@ def test_each_verdict_has_its_word_and_its_sentence(store, words, gpu, word, rea
     assert said["reason"]
     shown = re.sub(r"\s+", " ", command("scan", "--gpu", gpu, library).stdout)
     assert f"{gpu} {word}: {sentence}" in shown, shown
+
+
+# ---- which build it is
+
+BUILD = "00112233445566778899aabbccddeeff"
+
+
+def built(store, path, build_id, space=8):
+    """A library whose linker was told which build-id to write; with so many bytes that are nothing."""
+    source = path.with_suffix(".s")
+    source.write_text(f'.section .nv_fatbin,"a",@progbits\n.balign 8\n.incbin "{images.container(store, ["80"], K)}"\n'
+                      f'.data\n.zero {space}\n.section .note.GNU-stack,"",@progbits\n')
+    subprocess.run(["gcc", "-shared", "-nostdlib", f"-Wl,--build-id={build_id}", "-o", path, source], check=True)
+    return path
+
+
+@pytest.mark.parametrize("how", [[], ["--quick"], ["-j", "2"]], ids=str)
+def test_the_build_id_of_a_library_is_told(store, tmp_path, how):
+    assert only(scan(*how, built(store, tmp_path / "libx.so", "0x" + BUILD)))["build_id"] == BUILD
+    assert only(scan(*how, built(store, tmp_path / "libx.so", "none")))["build_id"] is None
+
+
+@pytest.mark.parametrize("space", [8, 3 << 20], ids=["whole", "passing"])
+@pytest.mark.parametrize("how", [[], ["--quick"]], ids=str)
+def test_the_build_id_of_a_member_of_an_archive_is_told(store, tmp_path, space, how):
+    library = built(store, tmp_path / "libx.so", "0x" + BUILD, space)
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(library, "libx.so")
+    with tarfile.open(tmp_path / "x.tar.gz", "w:gz") as archive:
+        archive.add(library, "libx.so")
+    for name in ("x.zip", "x.tar.gz"):
+        assert only(scan(*how, tmp_path / name))["build_id"] == BUILD
+
+
+def test_what_is_no_elf_file_has_no_build_id(store, tmp_path):
+    (tmp_path / "k.fatbin").write_bytes(images.container(store, ["80"], K).read_bytes())
+    (tmp_path / "k.cubin").write_bytes(images.image(store, "80", K).read_bytes())
+    assert {l["build_id"] for l in libraries(scan(tmp_path)).values()} == {None}
+
+
+def test_the_text_tells_the_build_id_of_a_library_that_no_package_owns(store, tmp_path):
+    built(store, tmp_path / "libx.so", "0x" + BUILD)
+    assert row(command("scan", tmp_path / "libx.so").stdout, "build-id") == BUILD
+    info = tmp_path / "made-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: made\nVersion: 1.0\n\n")
+    (info / "RECORD").write_text("libx.so,,\n")
+    assert "build-id" not in command("scan", tmp_path / "libx.so").stdout
