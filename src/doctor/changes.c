@@ -71,8 +71,9 @@ void nk_doctor_changes_json(struct nk_buf *out, const struct nk_doctor *doctor, 
                                                   "command", nk_json_text(back->command), "safe", safe));
         nk_buf_free(&text);
     }
-    json_t *root = json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o}", "schema", "nokernel-doctor-compare/1", "version",
-                             NK_VERSION, "saved", changes->saved, "packages", (int)changes->packages, "libraries",
-                             (int)changes->libraries, "changes", list, "back", commands);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:o}", "schema", "nokernel-doctor-compare/1",
+                             "language", doctor->language == NK_CHINESE ? "zh" : "en", "version", NK_VERSION, "saved",
+                             changes->saved, "packages", (int)changes->packages, "libraries", (int)changes->libraries,
+                             "changes", list, "back", commands);
     nk_json_write_document(out, root);
 }

@@ -196,6 +196,27 @@ def test_s7_a_torchvision_for_another_torch_gets_the_one_that_belongs_to_it(torc
     assert found["repairs"][0]["safe"] and "nms does not exist" in found["means"]
 
 
+def test_an_environment_of_uv_gets_the_commands_of_uv(torch):
+    for name, version, requires in (("torchvision", "0.20.0+cu121", ["torch (==2.5.0)"]), ("torch", "2.3.0", [])):
+        torch.install(name, version, requires=requires, installer="uv")
+    out = examine(torch)
+    found = finding(out, "D407", "torchvision")
+    assert found["repairs"][0]["command"].startswith(
+        'uv pip install --python /venv/bin/python --force-reinstall --no-deps "torchvision==')
+    assert found["verify"] == "uv pip check --python /venv/bin/python"
+    command = finding(out, "D404", "torch")["repairs"][0]["command"]
+    assert command.startswith("uv pip uninstall --python /venv/bin/python torch && uv pip uninstall --python /venv/bin/python torch && "
+                              'uv pip install --python /venv/bin/python "torch==')
+    assert not any("-m pip" in text for f in out["findings"] for text in (f["verify"], *(r["command"] for r in f["repairs"])))
+
+
+@pytest.mark.parametrize("installer", ["conda", "debian"])
+def test_what_conda_and_debian_installed_gets_no_command_of_pip(torch, installer):
+    torch.install("torchvision", "0.20.0+cu121", requires=["torch (==2.5.0)"], installer=installer)
+    (repair,) = finding(examine(torch), "D407", "torchvision")["repairs"]
+    assert (repair["text"], repair["command"]) == ("install the one that belongs to this torch", "")
+
+
 def test_s7_without_a_requirement_the_table_of_pairs_tells(torch):
     torch.install("torchaudio", "2.5.0+cu121")
     found = finding(examine(torch), "D407", "torchaudio")

@@ -278,6 +278,8 @@ def test_what_changed_is_said_in_chinese_too(env, saved):
     assert "以来没有变化（" in run_doctor(*GPU, "--compare", saved, python=env, env=chinese).stdout
     replaced(env, "torch", "2.7.0+cu128")
     assert "以来有 1 处变化（" in run_doctor(*GPU, "--compare", saved, python=env, env=chinese).stdout
+    out = compare(env, saved, env=chinese)
+    assert (out["language"], out["back"][0]["text"]) == ("zh", "恢复可用时的软件包版本")
     replaced(env, "xformers", "0.0.30")
     assert "以来有 2 处变化（" in run_doctor(*GPU, "--compare", saved, python=env, env=chinese).stdout
 
