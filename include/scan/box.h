@@ -22,6 +22,7 @@ struct nk_box_tools {
     struct nk_unpacked memory;
     struct nk_partial partial;
     struct nk_memo memo;
+    struct nk_buf note; // for the memo
 };
 void nk_box_tools_free(struct nk_box_tools *tools);
 

@@ -54,14 +54,18 @@ static bool add_body(struct nk_box *box, struct nk_box_body body)
     return true;
 }
 
+static int add_named(const struct reading *r, struct nk_bytes name, uint64_t size)
+{
+    if (r->box->name_count >= UINT32_MAX - 1) return 1;
+    int64_t number = number_of(r->box, name);
+    if (number < 0) r->box->failed = true;
+    return number < 0 || !add_body(r->box, (struct nk_box_body){(uint32_t)number, r->number, size});
+}
+
 static int add_kernel(const struct nk_kernel_view *kernel, void *user)
 {
     const struct reading *r = user;
-    if (r->box->name_count >= UINT32_MAX - 1) return 1;
-    int64_t number = number_of(r->box, kernel->name);
-    if (number < 0) r->box->failed = true;
-    uint64_t size = nk_kernel_code(kernel, image_of(r)->kind);
-    return number < 0 || !add_body(r->box, (struct nk_box_body){(uint32_t)number, r->number, size});
+    return add_named(r, kernel->name, nk_kernel_code(kernel, image_of(r)->kind));
 }
 
 // Forgets the bodies from `before` on. Returns what tells them from others; of PTX that is the names alone.
@@ -77,6 +81,36 @@ static uint64_t take_back(const struct reading *r, size_t before)
     return sum;
 }
 
+// ---- an image that was read before
+
+// Remembers the kernels of an image, the bodies from `before` on: of each its size and its name.
+static void remember(const struct reading *r, size_t before, uint32_t flags)
+{
+    struct nk_box *box = r->box;
+    struct nk_buf *note = &r->tools->note;
+    nk_buf_clear(note);
+    for (size_t i = before; i < box->body_count; i++) {
+        const char *name = box->texts.data + box->names[box->bodies[i].kernel];
+        nk_buf_add(note, &box->bodies[i].size, sizeof box->bodies[i].size);
+        nk_buf_add(note, name, strlen(name) + 1);
+    }
+    if (!note->failed && !box->failed) nk_memo_add(&r->tools->memo, r->entry, flags, nk_bytes(note->data, note->size));
+}
+
+// Adds the kernels of an image that is a copy of one that was read before. False when none is known.
+static bool recall(const struct reading *r)
+{
+    uint32_t flags = 0;
+    uint64_t size;
+    struct nk_bytes note, name;
+    if (!nk_memo_find(&r->tools->memo, r->entry, &flags, &note)) return false;
+    image_of(r)->flags |= flags;
+    for (uint64_t at = 0; nk_bytes_u64(note, at, &size) && nk_bytes_string(note, at + sizeof size, &name);
+         at += sizeof size + name.size + 1)
+        if (add_named(r, name, size)) break;
+    return true;
+}
+
 // ---- an image
 
 // PTX is decoded whole: its kernels stand anywhere in it. 0, or -1.
@@ -90,20 +124,17 @@ static int read_ptx(struct reading *r)
 static int read_beginning(struct reading *r)
 {
     struct nk_prefix_head head;
-    struct nk_memo *memo = &r->tools->memo;
     size_t before = r->box->body_count;
     uint32_t flags = 0;
-    bool alone = !(r->entry->image.flags & NK_IMAGE_CONCATENATED); // else the payload is not its own
+    // The payload of a concatenated image is not its own.
+    bool small = r->entry->payload.size <= NK_MEMO_LARGEST && !(r->entry->image.flags & NK_IMAGE_CONCATENATED);
     if (image_of(r)->kind != NK_KIND_CUBIN) return read_ptx(r);
-    if (alone && nk_memo_find(memo, r->entry, &flags)) {
-        image_of(r)->flags |= flags;
-        return 0;
-    }
+    if (small && recall(r)) return 0;
     if (nk_prefix_kernels(&r->tools->partial, r->entry, add_kernel, r, &head)) return -1;
     if (head.relocatable) flags |= NK_IMAGE_RELOCATABLE;
     if (head.abi8) flags |= NK_IMAGE_ABI8;
     image_of(r)->flags |= flags;
-    if (alone && r->box->body_count == before) nk_memo_add(memo, r->entry, flags);
+    if (small) remember(r, before, flags);
     return 0;
 }
 
@@ -275,4 +306,5 @@ void nk_box_tools_free(struct nk_box_tools *tools)
     nk_unpack_free(&tools->memory);
     nk_partial_free(&tools->partial);
     nk_memo_free(&tools->memo);
+    nk_buf_free(&tools->note);
 }

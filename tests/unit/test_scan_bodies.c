@@ -1,6 +1,8 @@
 // test_scan_bodies.c - which PTX is read for its kernels, and which is taken to hold what the cubin beside it holds.
 #include "test_image_maker.h"
+#include "test_ptxas_maker.h"
 
+#include "image/kernels.h"
 #include "scan/gpus.h"
 #include "scan/memo.h"
 #include "scan/read.h"
@@ -109,20 +111,72 @@ static void a_payload_is_remembered_by_all_of_its_bytes_its_codec_and_its_size(v
     (void)state;
     struct nk_memo memo = {0};
     char bytes[] = "a payload", copy[] = "a payload", other[] = "A payload";
+    char text[] = "a note";
     uint32_t flags = 0;
+    struct nk_bytes note = {0};
     struct nk_entry_view entry = {.payload = nk_bytes(bytes, 9), .unpacked = 64};
-    assert_false(nk_memo_find(&memo, &entry, &flags));
-    nk_memo_add(&memo, &entry, NK_IMAGE_ABI8);
-    bytes[0] = 'x'; // what is remembered is a copy
+    assert_false(nk_memo_find(&memo, &entry, &flags, &note));
+    nk_memo_add(&memo, &entry, NK_IMAGE_ABI8, nk_bytes(text, 6));
+    bytes[0] = text[0] = 'x'; // what is remembered are copies
     entry.payload = nk_bytes(copy, 9);
-    assert_true(nk_memo_find(&memo, &entry, &flags));
+    assert_true(nk_memo_find(&memo, &entry, &flags, &note));
     assert_int_equal(flags, NK_IMAGE_ABI8);
-    assert_false(nk_memo_find(&memo, &(struct nk_entry_view){.payload = nk_bytes(copy, 8), .unpacked = 64}, &flags));
-    assert_false(nk_memo_find(&memo, &(struct nk_entry_view){.payload = nk_bytes(other, 9), .unpacked = 64}, &flags));
-    assert_false(nk_memo_find(&memo, &(struct nk_entry_view){.payload = nk_bytes(copy, 9), .unpacked = 65}, &flags));
+    assert_text(note, "a note");
+    struct nk_entry_view shorter = {.payload = nk_bytes(copy, 8), .unpacked = 64};
+    struct nk_entry_view another = {.payload = nk_bytes(other, 9), .unpacked = 64};
+    struct nk_entry_view larger = {.payload = nk_bytes(copy, 9), .unpacked = 65};
+    assert_false(nk_memo_find(&memo, &shorter, &flags, &note));
+    assert_false(nk_memo_find(&memo, &another, &flags, &note));
+    assert_false(nk_memo_find(&memo, &larger, &flags, &note));
     entry.image.codec = NK_CODEC_ZSTD;
-    assert_false(nk_memo_find(&memo, &entry, &flags));
+    assert_false(nk_memo_find(&memo, &entry, &flags, &note));
     nk_memo_free(&memo);
+}
+
+static void what_is_larger_than_a_memo_takes_is_not_remembered(void **state)
+{
+    (void)state;
+    static const char large[NK_MEMO_LARGEST + 1];
+    struct nk_memo memo = {0};
+    struct nk_bytes note;
+    uint32_t flags;
+    struct nk_entry_view fits = {.payload = nk_bytes(large, NK_MEMO_LARGEST)};
+    struct nk_entry_view not = {.payload = nk_bytes(large, NK_MEMO_LARGEST + 1)};
+    nk_memo_add(&memo, &not, 0, nk_bytes(NULL, 0));
+    nk_memo_add(&memo, &fits, 0, nk_bytes(large, NK_MEMO_LARGEST + 1));
+    assert_false(nk_memo_find(&memo, &not, &flags, &note) || nk_memo_find(&memo, &fits, &flags, &note));
+    nk_memo_add(&memo, &fits, 0, nk_bytes(large, NK_MEMO_LARGEST));
+    assert_true(nk_memo_find(&memo, &fits, &flags, &note));
+    nk_memo_free(&memo);
+}
+
+// Other kernels come first in the second container, so that the numbers of the first would be wrong there.
+static void a_copy_of_an_image_has_its_kernels_with_their_sizes_in_every_container(void **state)
+{
+    (void)state;
+    struct nk_buf buf = {0}, cubin = {0};
+    struct made_kernel kernels[] = {{.name = "one", .size = 128}, {.name = "two", .size = 4096}, {0}};
+    make_ptxas(&cubin, kernels, &(struct layout){0});
+    struct made_entry copy = {.kind = 2, .arch = 90, .codec = MAKE_ZSTD, .payload = view_of(&cubin)};
+    for (int i = 0; i < 3; i++) {
+        size_t at = begin_container(&buf);
+        if (i) add_cubin(&buf, 80, "two");
+        if (i) add_cubin(&buf, 80, "one");
+        make_entry(&buf, &copy);
+        end_container(&buf, at);
+    }
+    // "one" is empty where "copy" has it: present alone, hollow beside the 4096 bytes of another.
+    assert_kernels(&buf, (struct nk_scan_how){0}, 0, "one two two one two one ");
+    struct nk_scan_library *library = nk_scan_library_new("x");
+    assert_int_equal(nk_scan_bytes(library, view_of(&buf), &(struct nk_scan_how){.kernels = true}, NULL), 0);
+    size_t hollow = 0;
+    for (size_t i = 0; i < library->shape_count; i++)
+        for (size_t k = 0; k < library->shapes[i].images; k++)
+            hollow += library->holds[library->shapes[i].first + k] == NK_KERNEL_HOLLOW ? library->shapes[i].kernels : 0;
+    assert_int_equal(hollow, 2);
+    nk_scan_library_free(library);
+    nk_buf_free(&cubin);
+    nk_buf_free(&buf);
 }
 
 int main(void)
@@ -135,6 +189,8 @@ int main(void)
         cmocka_unit_test(all_ptx_is_read_where_all_kernels_are_wanted),
         cmocka_unit_test(a_check_notices_ptx_that_holds_something_else),
         cmocka_unit_test(a_payload_is_remembered_by_all_of_its_bytes_its_codec_and_its_size),
+        cmocka_unit_test(what_is_larger_than_a_memo_takes_is_not_remembered),
+        cmocka_unit_test(a_copy_of_an_image_has_its_kernels_with_their_sizes_in_every_container),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
