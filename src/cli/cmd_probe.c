@@ -157,7 +157,7 @@ static void headline(struct nk_buf *out, const struct state *s)
     else if (s->count > 1)
         nk_buf_format(out, "%zu of %zu GPUs did not pass", s->count - passed, s->count);
     else
-        nk_buf_text(out, first && first->data ? first->data : "there is nothing to probe");
+        nk_buf_text(out, first && first->data ? first->data : nk_text_raw(s->doctor.language, NK_TEXT_PROBE_NOTHING));
 }
 
 static void gpu_rows(struct nk_page *page, const struct state *s, size_t i)
@@ -213,8 +213,7 @@ static void text(struct nk_buf *out, struct state *s)
     nk_doctor_write_findings(&page, &s->doctor);
     if (!s->count || s->doctor.finding_count) return;
     nk_page_gap(&page);
-    nk_page_sentence(&page, 2,
-                     "A program that fails here lacks code for this GPU, or fails by itself: nokernel run -- PROGRAM");
+    nk_page_sentence(&page, 2, nk_text_raw(s->doctor.language, NK_TEXT_PROBE_NEXT));
 }
 
 static json_t *json_gpu(const struct state *s, size_t i)

@@ -45,7 +45,7 @@ const struct nk_command nk_cmd_scan = {
             "\n"
             "How to say it\n"
             "  --json                as JSON (schema nokernel-scan/1, with --diff nokernel-scan-diff/1)\n"
-            "  --markdown, --csv     as a table, one row a library and GPU; with --diff a row a change\n"
+            "  --markdown, --csv     as a table, one row a library and GPU; with --diff what changed\n"
             "  --sarif, --junit      what breaks --fail-on or --expect (SARIF 2.1.0, JUnit XML);\n"
             "                        without either, as with --fail-on partly,unknown\n"
             "  --paths full          do not replace the home directory by ~\n"

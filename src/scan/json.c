@@ -212,6 +212,7 @@ static json_t *one_item(const struct nk_scan_item *item, const struct nk_scan_sh
     put(object, "package", nk_json_or_null(item->package.name));
     put(object, "version", nk_json_or_null(item->package.version));
     put(object, "source", nk_json_or_null(item->package.source));
+    put(object, "installer", nk_json_or_null(item->package.installer));
     for (size_t i = 0; i < item->count; i++) json_array_append_new(libraries, one_library(item->libraries[i], show));
     put(object, "libraries", libraries);
     return object;

@@ -184,6 +184,10 @@ def test_findings_come_in_chinese(probe):
     assert out["language"] == "zh" and "核函数能运行" in out["findings"][0]["text"]
 
 
+def test_what_to_do_next_is_said_in_chinese_too(probe):
+    assert "若某个程序在此失败" in probe(text=True, NOKERNEL_LANG="zh")
+
+
 def test_nothing_is_left_in_the_home_directory(probe, tmp_path):
     probe()
     assert list(tmp_path.iterdir()) == []

@@ -49,6 +49,14 @@ def installed(folder, library, version, name="made"):
     return site
 
 
+def test_a_package_says_what_installed_it(tmp_path, old):
+    site = installed(tmp_path, old, "1.0")
+    (site / "made-1.0.dist-info" / "INSTALLER").write_text("uv\n")
+    (item,) = scan(site)["items"]
+    assert (item["package"], item["source"], item["installer"]) == ("made", "pip", "uv")
+    assert scan(wheel(tmp_path, old, "1.0"))["items"][0]["installer"] is None
+
+
 # ---- --diff
 
 
