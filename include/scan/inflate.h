@@ -8,6 +8,7 @@
 
 struct nk_inflate;
 
+bool nk_inflate_there(void);
 // NULL when memory is short, or when this build has no ISA-L.
 struct nk_inflate *nk_inflate_new(void);
 void nk_inflate_free(struct nk_inflate *inflate);

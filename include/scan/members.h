@@ -18,6 +18,8 @@ bool nk_members_wanted(const char *name);
 void nk_members_notice(struct nk_members *members, const char *name, struct nk_bytes text);
 // The package, as far as it is known. PyPI's torch calls itself 2.1.2; which CUDA it is for stands in version.py.
 void nk_members_package(struct nk_members *members, struct nk_package *package);
+// Adds what `more`, of later members, has noticed; `more` is empty then.
+void nk_members_add(struct nk_members *members, struct nk_members *more);
 void nk_members_free(struct nk_members *members);
 
 #endif

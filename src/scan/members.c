@@ -99,4 +99,17 @@ void nk_members_package(struct nk_members *members, struct nk_package *package)
         add_local(package, file->data);
 }
 
+void nk_members_add(struct nk_members *members, struct nk_members *more)
+{
+    if (*more->package.source) members->package = more->package;
+    if (*more->version_folder) {
+        memcpy(members->version_folder, more->version_folder, sizeof members->version_folder);
+        nk_buf_free(&members->version_file);
+        members->version_file = more->version_file;
+        more->version_file = (struct nk_buf){0};
+    }
+    nk_members_free(more);
+    *more = (struct nk_members){0};
+}
+
 void nk_members_free(struct nk_members *members) { nk_buf_free(&members->version_file); }

@@ -6,11 +6,13 @@
 #include "image/sign.h"
 #include "scan/box.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STEP        (1u << 20)  // bytes that are read at a time: they are searched while they are in the cache
 #define RETAIN      (2u << 20)  // bytes that stay near the end, where the names of sections are
+#define LARGE       (16u << 20) // of a window
 #define TABLE_LIMIT (4u << 20)  // bytes of section headers that are kept
 #define NAMES_REACH (32u << 10) // bytes that are kept on either side of what may be a section's name
 enum { NAMES_KEPT = 8, ALL_SIGNS = NK_SIGN_CONTAINER | NK_SIGN_CUBIN | NK_SIGN_NAME };
@@ -30,6 +32,7 @@ struct window {
     size_t size, capacity;
     uint64_t base; // where data[0] lies in the file
     bool ended, failed;
+    bool alone; // holds `large`
     // Section headers, copied when they pass.
     uint64_t table_at;
     size_t table_size;
@@ -73,9 +76,16 @@ static bool fail(struct window *w, const char *sentence)
     return false;
 }
 
+// Several members may pass by at once, but memory has a bound: of large windows there is one at a time.
+static pthread_mutex_t large = PTHREAD_MUTEX_INITIALIZER;
+
 static bool make_room(struct window *w, size_t wanted)
 {
     if (wanted <= w->capacity) return true;
+    if (wanted > LARGE && !w->alone) {
+        pthread_mutex_lock(&large);
+        w->alone = true;
+    }
     uint8_t *more = realloc(w->data, wanted);
     if (!more) return fail(w, "not enough memory for an image in it");
     w->data = more;
@@ -355,6 +365,7 @@ int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *u
     library->size = pass.w.base + pass.w.size;
     free(pass.w.table);
     free(pass.w.data);
+    if (pass.w.alone) pthread_mutex_unlock(&large);
     for (size_t i = 0; i < NAMES_KEPT; i++) free(pass.w.kept[i].data);
     uint64_t mismatch = pass.tools.mismatch;
     nk_box_free(&pass.box);

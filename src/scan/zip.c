@@ -39,9 +39,11 @@ struct nk_zip {
     struct nk_bytes directory;
     uint64_t at;    // in the directory
     uint64_t start; // of the directory in the file: members end before
-    char *name;
-    // The member that is being read.
-    struct entry entry;
+};
+
+struct nk_zip_reader {
+    const struct nk_zip *zip;
+    struct nk_zip_member member;
     bool opened, ended;
     uint64_t from, left; // packed bytes: where the next ones lie, how many
     uint64_t out;
@@ -165,12 +167,11 @@ static bool find_directory(struct nk_zip *zip, uint64_t size, struct place *plac
 struct nk_zip *nk_zip_open(nk_zip_read_at read_at, void *user, uint64_t size)
 {
     struct place place;
-    struct nk_zip *zip = calloc(1, sizeof *zip);
+    struct nk_zip *zip = nk_inflate_there() ? calloc(1, sizeof *zip) : NULL;
     if (!zip) return NULL;
     zip->read_at = read_at;
     zip->user = user;
-    zip->inflate = nk_inflate_new();
-    bool good = zip->inflate && find_directory(zip, size, &place) && place.size <= MOST_DIRECTORY &&
+    bool good = find_directory(zip, size, &place) && place.size <= MOST_DIRECTORY &&
                 (zip->memory = malloc((size_t)place.size + 1)) &&
                 read_at(user, place.start, zip->memory, (size_t)place.size);
     if (good) {
@@ -186,109 +187,140 @@ struct nk_zip *nk_zip_open(nk_zip_read_at read_at, void *user, uint64_t size)
 void nk_zip_close(struct nk_zip *zip)
 {
     if (!zip) return;
-    nk_inflate_free(zip->inflate);
     free(zip->memory);
-    free(zip->name);
     free(zip);
 }
 
 bool nk_zip_next(struct nk_zip *zip, struct nk_zip_member *member)
 {
-    if (zip->at >= zip->directory.size || !read_entry(zip->directory, zip->at, &zip->entry)) return false;
-    struct nk_bytes name = zip->entry.name;
-    zip->at = zip->entry.next;
-    free(zip->name);
-    zip->name = malloc(name.size + 1);
-    if (!zip->name) return false;
-    memcpy(zip->name, name.data, name.size);
-    zip->name[name.size] = 0;
-    zip->opened = zip->ended = false;
-    uint32_t type = zip->entry.mode & S_IFMT;
-    bool regular = zip->name[name.size - 1] != '/' && (!type || type == S_IFREG);
-    *member = (struct nk_zip_member){zip->name, zip->entry.size, regular};
+    struct entry entry;
+    if (zip->at >= zip->directory.size || !read_entry(zip->directory, zip->at, &entry)) return false;
+    uint32_t type = entry.mode & S_IFMT;
+    bool folder = entry.name.data[entry.name.size - 1] == '/';
+    zip->at = entry.next;
+    *member = (struct nk_zip_member){.name = entry.name,
+                                     .size = entry.size,
+                                     .packed = entry.packed,
+                                     .header = entry.local,
+                                     .crc = entry.crc,
+                                     .method = entry.method,
+                                     .regular = !folder && (!type || type == S_IFREG)};
     return true;
 }
 
 // ---- a member
 
-static int damaged(struct nk_zip *zip, const char *what, struct nk_err *err)
+struct nk_zip_reader *nk_zip_reader_new(const struct nk_zip *zip)
 {
-    zip->ended = true;
+    struct nk_zip_reader *reader = malloc(sizeof *reader);
+    struct nk_inflate *inflate = nk_inflate_new();
+    if (reader && inflate) {
+        reader->zip = zip;
+        reader->inflate = inflate;
+        nk_zip_reader_begin(reader, &(struct nk_zip_member){0});
+        reader->ended = true;
+        return reader;
+    }
+    nk_inflate_free(inflate);
+    free(reader);
+    return NULL;
+}
+
+void nk_zip_reader_free(struct nk_zip_reader *reader)
+{
+    if (!reader) return;
+    nk_inflate_free(reader->inflate);
+    free(reader);
+}
+
+void nk_zip_reader_begin(struct nk_zip_reader *reader, const struct nk_zip_member *member)
+{
+    reader->member = *member;
+    reader->opened = reader->ended = false;
+}
+
+static int damaged(struct nk_zip_reader *reader, const char *what, struct nk_err *err)
+{
+    reader->ended = true;
     return nk_fail(err, NK_ERR_BAD_INPUT, "%s", what);
 }
 
-static bool read_input(struct nk_zip *zip, uint64_t at, size_t size)
+static bool read_input(struct nk_zip_reader *reader, uint64_t at, size_t size)
 {
-    zip->given = nk_bytes(zip->input, size);
-    return zip->read_at(zip->user, at, zip->input, size);
+    reader->given = nk_bytes(reader->input, size);
+    return reader->zip->read_at(reader->zip->user, at, reader->input, size);
 }
 
 // The local header, whose name and extra field may be longer than those of the directory, and behind it the first bytes
 // of the member: of most members they are all that is asked for.
-static bool open_member(struct nk_zip *zip)
+static bool open_member(struct nk_zip_reader *reader)
 {
     uint32_t magic;
     uint16_t name, extra;
-    uint64_t there = zip->start - zip->entry.local; // LOCAL_SIZE and more: is_ordinary
-    if (!read_input(zip, zip->entry.local, there < FIRST_INPUT ? (size_t)there : FIRST_INPUT)) return false;
-    if (!nk_bytes_u32(zip->given, 0, &magic) || magic != 0x04034b50 || !nk_bytes_u16(zip->given, 26, &name) ||
-        !nk_bytes_u16(zip->given, 28, &extra))
+    uint64_t there = reader->zip->start - reader->member.header; // LOCAL_SIZE and more: is_ordinary
+    if (!read_input(reader, reader->member.header, there < FIRST_INPUT ? (size_t)there : FIRST_INPUT)) return false;
+    if (!nk_bytes_u32(reader->given, 0, &magic) || magic != 0x04034b50 || !nk_bytes_u16(reader->given, 26, &name) ||
+        !nk_bytes_u16(reader->given, 28, &extra))
         return false;
     uint64_t header = LOCAL_SIZE + name + extra;
-    zip->from = zip->entry.local + header;
-    zip->left = zip->entry.packed;
-    if (header > there || zip->left > there - header) return false;
-    if (!nk_bytes_from(zip->given, header, &zip->given)) zip->given = nk_bytes(zip->input, 0);
-    if (zip->given.size > zip->left) zip->given.size = (size_t)zip->left;
-    zip->from += zip->given.size;
-    zip->left -= zip->given.size;
-    zip->out = zip->crc = 0;
-    zip->opened = true;
-    nk_inflate_begin(zip->inflate);
+    reader->from = reader->member.header + header;
+    reader->left = reader->member.packed;
+    if (header > there || reader->left > there - header) return false;
+    if (!nk_bytes_from(reader->given, header, &reader->given)) reader->given = nk_bytes(reader->input, 0);
+    if (reader->given.size > reader->left) reader->given.size = (size_t)reader->left;
+    reader->from += reader->given.size;
+    reader->left -= reader->given.size;
+    reader->out = reader->crc = 0;
+    reader->opened = true;
+    nk_inflate_begin(reader->inflate);
     return true;
 }
 
-static bool fill(struct nk_zip *zip)
+static bool fill(struct nk_zip_reader *reader)
 {
-    if (zip->given.size || !zip->left) return true;
-    size_t size = zip->left < INPUT ? (size_t)zip->left : INPUT;
-    if (!read_input(zip, zip->from, size)) return false;
-    zip->from += size;
-    zip->left -= size;
+    if (reader->given.size || !reader->left) return true;
+    size_t size = reader->left < INPUT ? (size_t)reader->left : INPUT;
+    if (!read_input(reader, reader->from, size)) return false;
+    reader->from += size;
+    reader->left -= size;
     return true;
 }
 
-static int64_t stored(struct nk_zip *zip, void *into, size_t size, bool *ended)
+static int64_t stored(struct nk_zip_reader *reader, void *into, size_t size, bool *ended)
 {
-    size_t n = size < zip->given.size ? size : zip->given.size;
-    memcpy(into, zip->given.data, n);
-    zip->given = nk_bytes(zip->given.data + n, zip->given.size - n);
-    *ended = !zip->given.size && !zip->left;
+    size_t n = size < reader->given.size ? size : reader->given.size;
+    memcpy(into, reader->given.data, n);
+    reader->given = nk_bytes(reader->given.data + n, reader->given.size - n);
+    *ended = !reader->given.size && !reader->left;
     return (int64_t)n;
 }
 
 int64_t nk_zip_read(void *user, void *into, size_t size, struct nk_err *err)
 {
-    struct nk_zip *zip = user;
+    struct nk_zip_reader *reader = user;
     int64_t got = 0;
     bool ended = false;
-    if (zip->ended) return 0;
-    if (!zip->opened && !open_member(zip)) return damaged(zip, "its local header is damaged", err);
+    if (reader->ended) return 0;
+    if (!reader->opened && !open_member(reader)) return damaged(reader, "its local header is damaged", err);
     while (!got && !ended) {
-        if (!fill(zip)) return damaged(zip, "the file could not be read", err);
-        bool dry = !zip->given.size; // the decoder may still have something to give
-        got = zip->entry.method == METHOD_STORED ? stored(zip, into, size, &ended)
-                                                 : nk_inflate_more(zip->inflate, &zip->given, into, size, &ended);
-        if (got < 0) return damaged(zip, "its deflated bytes are damaged", err);
-        if (dry && !got && !ended) return damaged(zip, "its deflated bytes end too early", err);
+        if (!fill(reader)) return damaged(reader, "the file could not be read", err);
+        bool dry = !reader->given.size; // the decoder may still have something to give
+        got = reader->member.method == METHOD_STORED
+                  ? stored(reader, into, size, &ended)
+                  : nk_inflate_more(reader->inflate, &reader->given, into, size, &ended);
+        if (got < 0) return damaged(reader, "its deflated bytes are damaged", err);
+        if (dry && !got && !ended) return damaged(reader, "its deflated bytes end too early", err);
     }
-    zip->crc = nk_inflate_crc(zip->crc, into, (size_t)got);
-    zip->out += (uint64_t)got;
-    if (!ended) return got;
-    zip->ended = true;
-    if (zip->out != zip->entry.size) return damaged(zip, "it has another size than announced", err);
-    if (zip->crc != zip->entry.crc) return damaged(zip, "its checksum is wrong", err);
+    reader->crc = nk_inflate_crc(reader->crc, into, (size_t)got);
+    reader->out += (uint64_t)got;
+    if (!ended && reader->out <= reader->member.size) return got;
+    reader->ended = true;
+    if (reader->out != reader->member.size) return damaged(reader, "it has another size than announced", err);
+    if (reader->crc != reader->member.crc) return damaged(reader, "its checksum is wrong", err);
     return got;
 }
 
-uint64_t nk_zip_passed(const struct nk_zip *zip) { return zip->opened ? zip->from : zip->entry.local; }
+uint64_t nk_zip_passed(const struct nk_zip_reader *reader)
+{
+    return reader->opened ? reader->member.packed - reader->left : 0;
+}

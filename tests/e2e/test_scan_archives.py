@@ -7,11 +7,13 @@ import json
 import lzma
 import os
 import pty
+import struct
 import subprocess
 import sys
 import tarfile
 import threading
 import zipfile
+import zlib
 
 import pytest
 import zstandard
@@ -150,15 +152,54 @@ def test_a_member_larger_than_memory_should_be_says_the_same_as_the_file_on_disk
     assert archs(ours["outside"]) == {"sm_75": 2, "sm_90": 1}
 
 
-def test_memory_stays_below_300_mb_however_large_a_member_is(large, tmp_path):
+def peak(*words):
+    """KB of memory that a scan needs at most."""
+    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    done = subprocess.run([sys.executable, "-c", code, COMMAND, "scan", *words], capture_output=True, text=True)
+    return int(done.stdout)
+
+
+def test_memory_stays_below_300_mb_however_large_the_members_are(large, tmp_path):
     path = tmp_path / "large.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.write(large, "large.so")
-    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
-            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-    done = subprocess.run([sys.executable, "-c", code, COMMAND, "scan", path], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 300_000, f"{done.stdout} KB"
+        for number in range(2):
+            archive.write(large, f"large{number}.so")
+    assert peak("-j", "1", path) < 300_000
+    assert peak("-j", "8", path) < 300_000
+
+
+def test_memory_stays_below_300_mb_however_many_members_hold_large_images(tmp_path):
+    path, size = tmp_path / "images.whl", 96 << 20
+    entry = struct.pack("<HHIQ", 2, 0x101, 64, size) + bytes(48) + bytes(size)
+    container = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry)) + entry
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for number in range(4):
+            archive.writestr(f"image{number}.so", b"\177ELF\2\1\1".ljust(64, b"\0") + container)
+    assert 96_000 < peak("-j", "8", path) < 300_000
+
+
+def test_what_is_said_about_an_archive_does_not_depend_on_the_number_of_threads(library, large, tmp_path):
+    path = tmp_path / "mixed.whl"
+    inner = tar(("in/a.so", library.read_bytes()), ("in/b.so", library.read_bytes()[:5000]))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.write(large, "torch/large.so")
+        for number in range(200):
+            archive.writestr(f"torch/{number}.py", "x = 1\n" * number)
+            archive.writestr(f"torch/{number}.so", library.read_bytes() if number % 3 else library.read_bytes()[:3000])
+        archive.writestr("torch/inner.tar.gz", gzip.compress(inner))
+        archive.writestr("torch/version.py", "__version__ = '2.1.2+cu121'\n")
+        archive.writestr("torch-2.1.2.dist-info/METADATA", "Name: torch\nVersion: 2.1.2\n\n")
+    data = bytearray(path.read_bytes())
+    at = data.find(b"torch/77.so") + 200
+    data[at : at + 64] = bytes(range(64))
+    path.write_bytes(data)
+    outs = [command("scan", "--json", "--kernels", "-j", threads, path) for threads in ("1", "2", "3", "8")]
+    said = json.loads(outs[0].stdout)
+    assert said["items"][0]["version"] == "2.1.2+cu121" and len(said["items"][0]["libraries"]) == 135
+    problems = [p["path"].split(": ")[1] for p in said["problems"]]
+    assert "torch/77.so" in problems and problems[-1] == "torch/inner.tar.gz/in/b.so"
+    assert all(out.stdout == outs[0].stdout and out.returncode == 3 for out in outs)
 
 
 # ---- what cannot be read
@@ -209,6 +250,30 @@ def test_a_bomb_is_left_and_the_rest_is_read(library, tmp_path):
     out = scan(bomb, library, code=3)
     assert "times its own size" in out["problems"][0]["text"]
     assert len(libraries(out)) == 1
+
+
+def bomb(path, before, after):
+    """A wheel of three members; the second is zeros, 1.5 GB of them, all of the same packed MB (its checksum is not)."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    start = packer.compress(b"\177ELF\2\1\1".ljust(1 << 20, b"\0")) + packer.flush(zlib.Z_FULL_FLUSH)
+    more = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = start + 1499 * more + packer.flush()
+    data = directory = b""
+    for name, crc, method, size, stored in ((b"a.so", zlib.crc32(before), 0, len(before), before),
+                                            (b"b.so", 0, 8, 1500 << 20, packed), (b"c.so", zlib.crc32(after), 0, len(after), after)):
+        fields = struct.pack("<HHHHHIIIHH", 20, 0, method, 0, 0, crc, len(stored), size, len(name), 0)
+        directory += b"PK\1\2" + struct.pack("<H", 20) + fields + struct.pack("<HHHII", 0, 0, 0, 0, len(data)) + name
+        data += b"PK\3\4" + fields + name + stored
+    path.write_bytes(data + directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 3, 3, len(directory), len(data), 0))
+    return path
+
+
+def test_of_a_wheel_that_is_a_bomb_the_members_before_it_are_read_by_any_number_of_threads(library, tmp_path):
+    path = bomb(tmp_path / "bomb.whl", library.read_bytes(), library.read_bytes())
+    for threads in ("1", "2", "8"):
+        out = scan("-j", threads, path, code=3)
+        assert [p["text"] for p in out["problems"]] == ["more than 200 times its own size comes out of it: it was left"]
+        assert list(libraries(out)) == ["a.so"]
 
 
 def test_a_damaged_member_is_named_and_the_next_is_read(library, tmp_path):

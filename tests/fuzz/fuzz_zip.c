@@ -17,13 +17,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nk_err err;
     uint8_t bytes[4096];
     struct nk_zip *zip = nk_zip_open(read_at, &file, size);
-    for (size_t members = 0; zip && nk_zip_next(zip, &member); members++) {
-        if (members > size || nk_zip_passed(zip) > size) abort();
-        touch(nk_bytes(member.name, strlen(member.name)));
-        int64_t got;
-        for (int i = 0; i < 64 && (got = nk_zip_read(zip, bytes, sizeof bytes, &err)) > 0; i++)
+    struct nk_zip_reader *reader = zip ? nk_zip_reader_new(zip) : NULL;
+    for (size_t members = 0; reader && nk_zip_next(zip, &member); members++) {
+        if (members > size) abort();
+        touch(member.name);
+        nk_zip_reader_begin(reader, &member);
+        int64_t got, all = 0;
+        for (int i = 0; i < 64 && (got = nk_zip_read(reader, bytes, sizeof bytes, &err)) > 0; i++, all += got)
             touch_ends(nk_bytes(bytes, (size_t)got));
+        if ((uint64_t)all > member.size || nk_zip_passed(reader) > size) abort();
     }
+    nk_zip_reader_free(reader);
     nk_zip_close(zip);
     return 0;
 }

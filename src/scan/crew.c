@@ -1,0 +1,207 @@
+// crew.c - threads that do jobs, each as many as it can; who finds none reads ahead for a job that is being done.
+#include "scan/crew.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK (256u << 10) // of what is read ahead: small enough to be still in a cache when it is taken
+enum { BLOCKS = 16, WAITING = 4096 };
+
+struct slot {
+    void *job;
+    bool done;
+};
+
+struct nk_crew {
+    const struct nk_crew_jobs *jobs;
+    pthread_mutex_t lock; // of all here, and of the streams
+    pthread_cond_t changed;
+    struct slot slot[WAITING]; // of job i: slot[i % WAITING], until it is taken
+    uint64_t begun, taken;     // jobs
+    bool all;                  // there is no other job
+    struct nk_ahead *streams;  // of the jobs that are being done
+    struct nk_worker worker[NK_CREW_MOST];
+};
+
+struct nk_ahead {
+    struct nk_crew *crew;
+    struct nk_ahead *next;
+    nk_stream_read read;
+    void *user;
+    bool busy; // a thread is reading
+    bool ended;
+    int64_t last; // what `read` returned at the end: 0 or -1
+    struct nk_err err;
+    uint64_t filled, emptied; // blocks so far; block i lies in data[i % BLOCKS]
+    size_t size[BLOCKS];
+    size_t given;           // of the block that is being emptied
+    uint8_t (*data)[BLOCK]; // once somebody reads ahead
+};
+
+// ---- streams. Functions that are called with the lock, and give it away for a while, say so.
+
+// Reads up to `size` bytes of the stream. Gives the lock away.
+static size_t read_on(struct nk_ahead *a, uint8_t *into, size_t size, bool all)
+{
+    size_t have = 0;
+    int64_t got = 1;
+    a->busy = true;
+    pthread_mutex_unlock(&a->crew->lock);
+    do {
+        got = a->read(a->user, into + have, size - have, &a->err);
+        if (got > 0) have += (size_t)got;
+    } while (all && got > 0 && have < size);
+    pthread_mutex_lock(&a->crew->lock);
+    a->busy = false;
+    a->ended = got <= 0;
+    a->last = got < 0 ? -1 : 0;
+    pthread_cond_broadcast(&a->crew->changed);
+    return have;
+}
+
+// Takes bytes that were read ahead. Gives the lock away.
+static size_t take_bytes(struct nk_ahead *a, void *into, size_t size)
+{
+    size_t i = a->emptied % BLOCKS, left = a->size[i] - a->given;
+    if (left > size) left = size;
+    pthread_mutex_unlock(&a->crew->lock);
+    memcpy(into, a->data[i] + a->given, left);
+    pthread_mutex_lock(&a->crew->lock);
+    a->given += left;
+    if (a->given < a->size[i]) return left;
+    a->emptied++;
+    a->given = 0;
+    pthread_cond_broadcast(&a->crew->changed);
+    return left;
+}
+
+int64_t nk_ahead_read(void *user, void *into, size_t size, struct nk_err *err)
+{
+    struct nk_ahead *a = user;
+    size_t got = 0;
+    pthread_mutex_lock(&a->crew->lock);
+    while (a->filled == a->emptied && a->busy) pthread_cond_wait(&a->crew->changed, &a->crew->lock);
+    if (a->filled > a->emptied)
+        got = take_bytes(a, into, size);
+    else if (!a->ended)
+        got = read_on(a, into, size, false);
+    pthread_mutex_unlock(&a->crew->lock);
+    if (got) return (int64_t)got;
+    if (a->last < 0 && err) *err = a->err;
+    return a->last;
+}
+
+// A stream of which a block should be read ahead.
+static struct nk_ahead *wanting(const struct nk_crew *crew)
+{
+    struct nk_ahead *a = crew->streams;
+    while (a && (a->busy || a->ended || a->filled == a->emptied + BLOCKS)) a = a->next;
+    return a;
+}
+
+// Reads a block ahead. Gives the lock away.
+static void read_block(struct nk_ahead *a)
+{
+    size_t i = a->filled % BLOCKS;
+    a->size[i] = read_on(a, a->data[i], BLOCK, true);
+    if (a->size[i]) a->filled++;
+}
+
+struct nk_ahead *nk_ahead_start(struct nk_crew *crew, nk_stream_read read, void *user)
+{
+    struct nk_ahead *a = calloc(1, sizeof *a);
+    if (!a) return NULL;
+    a->data = malloc(BLOCKS * sizeof *a->data); // untouched, and so free, unless somebody reads ahead
+    a->crew = crew;
+    a->read = read;
+    a->user = user;
+    if (!a->data) {
+        free(a);
+        return NULL;
+    }
+    pthread_mutex_lock(&crew->lock);
+    struct nk_ahead **end = &crew->streams;
+    while (*end) end = &(*end)->next;
+    *end = a;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    return a;
+}
+
+void nk_ahead_stop(struct nk_ahead *a)
+{
+    if (!a) return;
+    pthread_mutex_lock(&a->crew->lock);
+    struct nk_ahead **link = &a->crew->streams;
+    while (*link != a) link = &(*link)->next;
+    *link = a->next;
+    while (a->busy) pthread_cond_wait(&a->crew->changed, &a->crew->lock);
+    pthread_mutex_unlock(&a->crew->lock);
+    free(a->data);
+    free(a);
+}
+
+// ---- jobs
+
+// Does the next job. False when none may be begun now. Gives the lock away.
+static bool do_job(const struct nk_worker *worker)
+{
+    struct nk_crew *crew = worker->crew;
+    const struct nk_crew_jobs *jobs = crew->jobs;
+    if (crew->all || crew->begun == crew->taken + WAITING) return false;
+    void *job = jobs->next(jobs->user);
+    if (!job) {
+        crew->all = true;
+        return false;
+    }
+    struct slot *slot = &crew->slot[crew->begun++ % WAITING];
+    *slot = (struct slot){job, false};
+    pthread_mutex_unlock(&crew->lock);
+    jobs->work(jobs->user, job, worker);
+    pthread_mutex_lock(&crew->lock);
+    slot->done = true;
+    for (; crew->taken < crew->begun && crew->slot[crew->taken % WAITING].done; crew->taken++)
+        jobs->take(jobs->user, crew->slot[crew->taken % WAITING].job);
+    pthread_cond_broadcast(&crew->changed);
+    return true;
+}
+
+static void *work(void *user)
+{
+    const struct nk_worker *worker = user;
+    struct nk_crew *crew = worker->crew;
+    pthread_mutex_lock(&crew->lock);
+    for (;;) {
+        if (do_job(worker)) continue;
+        struct nk_ahead *stream = wanting(crew);
+        if (stream)
+            read_block(stream);
+        else if (crew->all && crew->taken == crew->begun)
+            break;
+        else
+            pthread_cond_wait(&crew->changed, &crew->lock);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+int nk_crew_run(const struct nk_crew_jobs *jobs, int threads, struct nk_err *err)
+{
+    pthread_t thread[NK_CREW_MOST];
+    int others = 0;
+    struct nk_crew *crew = calloc(1, sizeof *crew);
+    if (!crew) return nk_fail(err, NK_ERR_MEMORY, "not enough memory");
+    crew->jobs = jobs;
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_cond_init(&crew->changed, NULL);
+    for (int i = 0; i < NK_CREW_MOST; i++) crew->worker[i] = (struct nk_worker){crew, i};
+    if (threads > NK_CREW_MOST) threads = NK_CREW_MOST;
+    while (others + 1 < threads && !pthread_create(&thread[others], NULL, work, &crew->worker[others + 1])) others++;
+    work(&crew->worker[0]);
+    while (others) pthread_join(thread[--others], NULL);
+    pthread_cond_destroy(&crew->changed);
+    pthread_mutex_destroy(&crew->lock);
+    free(crew);
+    return 0;
+}

@@ -1,0 +1,161 @@
+// test_scan_crew.c - jobs done by several threads, and streams that are read ahead meanwhile.
+#include "test_image_maker.h"
+
+#include "scan/crew.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { JOBS = 10000 }; // more than may wait to be taken
+
+// ---- jobs
+
+struct counted {
+    int number, done;
+};
+
+struct list {
+    struct counted jobs[JOBS];
+    int begun, taken;
+    atomic_int workers; // bits
+};
+
+static void *next_number(void *user)
+{
+    struct list *list = user;
+    return list->begun < JOBS ? &list->jobs[list->begun++] : NULL;
+}
+
+static void do_number(void *user, void *job, const struct nk_worker *worker)
+{
+    struct list *list = user;
+    struct counted *counted = job;
+    assert_int_equal(counted->done++, 0);
+    atomic_fetch_or(&list->workers, 1 << worker->number);
+    if (!counted->number) usleep(20000); // the first keeps all others waiting
+}
+
+static void take_number(void *user, void *job)
+{
+    struct list *list = user;
+    const struct counted *counted = job;
+    assert_int_equal(counted->number, list->taken++);
+    assert_int_equal(counted->done, 1);
+}
+
+static void jobs_are_done_once_and_taken_in_their_order_by_any_number_of_threads(void **state)
+{
+    (void)state;
+    for (int threads = 0; threads < 20; threads++) {
+        struct list *list = calloc(1, sizeof *list);
+        for (int i = 0; i < JOBS; i++) list->jobs[i].number = i;
+        const struct nk_crew_jobs jobs = {next_number, do_number, take_number, list};
+        assert_int_equal(nk_crew_run(&jobs, threads, NULL), 0);
+        assert_int_equal(list->taken, JOBS);
+        assert_true(list->workers < 1 << NK_CREW_MOST);
+        if (threads <= 1) assert_int_equal(list->workers, 1);
+        free(list);
+    }
+}
+
+// ---- streams
+
+struct numbers {
+    uint32_t next, end;
+    bool fails;
+    int job;     // 1: to be begun
+    size_t read; // numbers that the job reads at most
+    atomic_bool busy;
+    bool helped; // a thread read that is not the job's
+    pthread_t reader;
+};
+
+static int64_t give_numbers(void *user, void *into, size_t size, struct nk_err *err)
+{
+    struct numbers *n = user;
+    assert_false(atomic_exchange(&n->busy, true)); // one at a time
+    n->helped |= !pthread_equal(pthread_self(), n->reader);
+    size_t count = size / 4 < n->end - n->next ? size / 4 : n->end - n->next;
+    if (count > 1000) count = 1000;
+    for (size_t i = 0; i < count; i++, n->next++) memcpy((char *)into + 4 * i, &n->next, 4);
+    bool bad = !count && n->fails;
+    atomic_store(&n->busy, false);
+    return bad ? nk_fail(err, NK_ERR_BAD_INPUT, "the end is bad") : (int64_t)count * 4;
+}
+
+static void *next_stream(void *user)
+{
+    struct numbers *n = user;
+    return n->job-- > 0 ? n : NULL;
+}
+
+static void read_numbers(void *user, void *job, const struct nk_worker *worker)
+{
+    struct numbers *n = job;
+    struct nk_err err = {0};
+    (void)user;
+    n->reader = pthread_self();
+    struct nk_ahead *ahead = nk_ahead_start(worker->crew, give_numbers, n);
+    uint32_t some[777], expected = 0;
+    int64_t got = 1;
+    assert_non_null(ahead);
+    while (expected < n->read && (got = nk_ahead_read(ahead, some, sizeof some, &err)) > 0)
+        for (int64_t i = 0; i < got / 4; i++) assert_int_equal(some[i], expected++);
+    if (n->read > n->end) {
+        assert_int_equal(expected, n->end);
+        assert_int_equal(got, n->fails ? -1 : 0);
+        if (n->fails) assert_says(&err, "the end is bad");
+        assert_int_equal(nk_ahead_read(ahead, some, sizeof some, &err), got);
+    }
+    nk_ahead_stop(ahead);
+    n->end = n->next; // who read on would meet the end
+}
+
+static void take_nothing(void *user, void *job) { (void)user, (void)job; }
+
+static void run(struct numbers *n, int threads)
+{
+    const struct nk_crew_jobs jobs = {next_stream, read_numbers, take_nothing, n};
+    assert_int_equal(nk_crew_run(&jobs, threads, NULL), 0);
+}
+
+static void a_stream_is_the_same_up_to_its_error_whoever_reads_it(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads < 4; threads++)
+        for (int fails = 0; fails < 2; fails++) {
+            struct numbers numbers = {.end = 2000000, .fails = fails, .job = 1, .read = SIZE_MAX};
+            run(&numbers, threads);
+            if (threads == 1) assert_false(numbers.helped);
+        }
+}
+
+static void a_thread_without_a_job_reads_ahead(void **state)
+{
+    (void)state;
+    struct numbers numbers = {.end = 20000000, .job = 1, .read = SIZE_MAX};
+    run(&numbers, 2);
+    assert_true(numbers.helped);
+}
+
+static void reading_ahead_may_be_stopped_at_any_time(void **state)
+{
+    (void)state;
+    for (size_t read = 1; read < 200000; read = read * 3 + 1) {
+        struct numbers numbers = {.end = 50000000, .job = 1, .read = read};
+        run(&numbers, 2);
+        assert_true(numbers.next < 50000000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_are_done_once_and_taken_in_their_order_by_any_number_of_threads),
+        cmocka_unit_test(a_stream_is_the_same_up_to_its_error_whoever_reads_it),
+        cmocka_unit_test(a_thread_without_a_job_reads_ahead),
+        cmocka_unit_test(reading_ahead_may_be_stopped_at_any_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
