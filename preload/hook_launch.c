@@ -10,8 +10,8 @@
 
 #define CALLER __builtin_return_address(0)
 
-static __attribute__((cold, noinline)) CUresult pin(enum nk_entry_id api, CUfunction f, CUstream stream,
-                                                    bool per_thread, const void *caller)
+static __attribute__((noinline)) CUresult pin(enum nk_entry_id api, CUfunction f, CUstream stream, bool per_thread,
+                                              const void *caller)
 {
     bool gave_up;
     if (nk_pin == NK_PIN_TRAIL) {

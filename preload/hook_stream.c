@@ -7,6 +7,7 @@
 
 CUresult cuStreamDestroy(CUstream stream)
 {
+    nk_trail_stream_ending(stream);
     CUresult r = nk_real.cuStreamDestroy(stream);
     if (!r) nk_trail_stream_gone(stream);
     return r;
@@ -14,6 +15,7 @@ CUresult cuStreamDestroy(CUstream stream)
 
 CUresult cuStreamDestroy_v2(CUstream stream)
 {
+    nk_trail_stream_ending(stream);
     CUresult r = nk_real.cuStreamDestroy_v2(stream);
     if (!r) nk_trail_stream_gone(stream);
     return r;

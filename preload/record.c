@@ -33,6 +33,7 @@ struct nk_core nk_core = {.writer = {.fd = -1}};
 _Thread_local struct nk_thread nk_thread;
 _Atomic int nk_pin;
 uint64_t nk_pin_limit;
+bool nk_pin_all;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -250,6 +251,7 @@ static void start(void)
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
     bool blocks = blocking && *blocking && strcmp(blocking, "0"); // then the driver itself waits
     nk_pin_limit = strtoull(nk_core.settings.wait, NULL, 10) * 1000000000u;
+    nk_pin_all = !strcmp(nk_core.settings.markers, "all");
     nk_core.blocks = blocks;
     if (!nk_core.off && !blocks)
         nk_pin = !strcmp(nk_core.settings.sync, "launch")  ? NK_PIN_LAUNCH

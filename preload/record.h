@@ -39,6 +39,7 @@ uint32_t nk_thread_id(void);
 enum nk_pin { NK_PIN_OFF, NK_PIN_LAUNCH, NK_PIN_TRAIL };
 extern _Atomic int nk_pin;
 extern uint64_t nk_pin_limit;
+extern bool nk_pin_all; // trail: a marker behind each launch, whatever it costs
 
 // ---- images (hook_image.c, hook_register.c). `r` is what the driver answered, handles are only valid when it is 0.
 

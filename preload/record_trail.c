@@ -3,7 +3,8 @@
 
 #include "trail.h"
 
-enum { MOST_LISTED = 32 }; // launches of a stream that are not known to have ended: the first ones say most
+// Launches of a stream that are not known to have ended: those that can have failed, and some that came later.
+enum { MOST_SUSPECTS = 256, MOST_LISTED = 32 };
 
 bool nk_core_is_late(int result) { return nk_result_is_sticky(result) && !nk_core.blocks && nk_pin != NK_PIN_LAUNCH; }
 
@@ -15,22 +16,29 @@ static struct seen {
 } seen[NK_TRAIL_STREAMS];
 static unsigned seen_count;
 
-static bool is_open(const struct nk_trail_stream *s) { return s->complete < s->launched; }
+// What all launches have in common that can have failed: one kernel, or one graph. False when there is no such thing,
+// or when some of them are no longer known.
+static bool in_common(struct nk_trail_launch *common)
+{
+    *common = (struct nk_trail_launch){0};
+    for (unsigned i = 0; i < seen_count; i++)
+        for (uint64_t n = 1; n <= seen[i].stream.suspects; n++) {
+            struct nk_trail_launch launch = nk_trail_launch_of(seen[i].cursor, seen[i].stream.complete + n);
+            if (!launch.number) return false;
+            if (common->number && (launch.kernel != common->kernel || launch.graph != common->graph)) return false;
+            *common = launch;
+        }
+    return common->number != 0;
+}
 
-// When one stream alone has launches that had not ended, its first one is it, unless that is forgotten.
 void nk_core_trail_suspect(struct nk_event *event)
 {
-    struct nk_trail_launch suspect = {0};
-    unsigned cursor = 0, open = 0;
+    struct nk_trail_launch suspect;
+    unsigned cursor = 0;
     event->pinned = NK_PINNED_TRAIL;
-    for (seen_count = 0; nk_trail_next(event->context, &cursor, &seen[seen_count].stream); seen_count++) {
-        const struct nk_trail_stream *s = &seen[seen_count].stream;
+    for (seen_count = 0; nk_trail_next(event->context, &cursor, &seen[seen_count].stream); seen_count++)
         seen[seen_count].cursor = cursor;
-        if (!is_open(s)) continue;
-        open++;
-        suspect = nk_trail_launch_of(cursor, s->complete + 1);
-    }
-    if (open != 1 || !suspect.number) return;
+    if (!in_common(&suspect)) return;
     event->kernel = suspect.kernel;
     event->graph = suspect.graph;
     if (suspect.graph && suspect.graph->count == 1) event->kernel = suspect.graph->kernel[0].kernel;
@@ -48,13 +56,17 @@ static void add_launch(struct nk_rec_trail *record, struct nk_rec_trail_launch *
 
 static void add_stream(uint32_t failure, unsigned cursor, const struct nk_trail_stream *s)
 {
-    struct nk_rec_trail_launch list[MOST_LISTED + 1];
+    static struct nk_rec_trail_launch list[MOST_SUSPECTS + 1];
+    uint32_t most = s->suspects < MOST_LISTED     ? MOST_LISTED
+                    : s->suspects < MOST_SUSPECTS ? (uint32_t)s->suspects
+                                                  : MOST_SUSPECTS;
     struct nk_rec_trail record = {.failure = failure,
                                   .gpu = s->gpu,
                                   .stream = (uintptr_t)s->handle,
                                   .thread = s->thread,
                                   .launched = s->launched,
-                                  .complete = s->complete};
+                                  .complete = s->complete,
+                                  .suspects = s->suspects < UINT32_MAX ? (uint32_t)s->suspects : UINT32_MAX};
     if (s->events) record.flags |= NK_TRAIL_EVENTS;
     if (s->gone) record.flags |= NK_TRAIL_GONE;
     if (s->stopped && !nk_result_is_sticky(s->stopped)) {
@@ -62,8 +74,8 @@ static void add_stream(uint32_t failure, unsigned cursor, const struct nk_trail_
         record.stopped = s->stopped;
     }
     struct nk_trail_launch last = s->complete ? nk_trail_launch_of(cursor, s->complete) : (struct nk_trail_launch){0};
-    if (last.number) add_launch(&record, list, last);
-    for (uint64_t number = s->complete + 1; number <= s->launched && record.n < MOST_LISTED; number++) {
+    if (last.number) add_launch(&record, list, last), most++;
+    for (uint64_t number = s->complete + 1; number <= s->launched && record.n < most; number++) {
         // The ring holds the last ones: what it does not hold comes first.
         if (number + NK_TRAIL_RING <= s->launched) {
             record.lost = s->launched - NK_TRAIL_RING - s->complete;

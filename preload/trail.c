@@ -1,219 +1,25 @@
 // trail.c - NOKERNEL_SYNC=trail: which launches of each stream have ended, without waiting for any.
 //
 // A number is taken after the launch has returned, and its marker is put into the stream after that. So when a marker
-// is reached, all launches of that stream with its number or a lower one have ended, whichever threads made them.
+// is reached, all launches of that stream with its number or a lower one have ended, whichever threads made them. The
+// numbers of a stream's markers only grow, so the one that was reached last is also the highest.
 #define _GNU_SOURCE
-#include "trail.h"
+#include "trail_table.h"
 
-#include "base/table.h"
+#include "budget.h"
 #include "record.h"
 #include "wait.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
-enum { MOST_CONTEXTS = 64, MOST_EVENTS = 64, MOST_PROBES = 32 };
-enum how { BY_EVENTS, BY_WRITE, BY_WRITE_V1 }; // how the streams of a context are marked
-
-struct context {
-    _Atomic(CUcontext) handle; // NULL: free
-    _Atomic bool ending;
-    enum how how;
-    _Atomic uint32_t *page; // a word a stream, by the stream's place in the table
-    CUdeviceptr address;    // the same, as the GPU sees it
-    CUdevice device;
-};
-
-struct launch {
-    _Atomic uint64_t number;
-    _Atomic uintptr_t what; // struct nk_kernel, or struct nk_graph with the lowest bit set
-    _Atomic uint32_t thread;
-};
-
-struct stream {
-    _Atomic uint64_t key;   // 0: never used; GONE
-    _Atomic uint32_t users; // threads that are at work with it, whatever its key is
-    _Atomic uint64_t launched;
-    struct launch *ring; // launch n is at n % NK_TRAIL_RING
-    CUstream handle;
-    bool per_thread;
-    uint32_t thread;
-    struct context *context;
-    CUcontext context_handle;
-    _Atomic bool by_events, gone;
-    _Atomic CUresult stopped;
-    _Atomic bool events_taken; // by a thread
-    CUevent event[MOST_EVENTS];
-    uint64_t marked[MOST_EVENTS]; // the launch that the event stands behind, or 0
-    _Atomic uint64_t asked;       // launches known to have ended by events
-};
-enum { GONE = 1 };
-
-static struct context contexts[MOST_CONTEXTS];
-static struct stream streams[NK_TRAIL_STREAMS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool used; // there is something in the tables
-
-// ---- which stream
-
-// Threads are numbered: the system gives the id of one that has ended to another.
-static uint64_t thread_number(void)
-{
-    static _Atomic uint64_t threads;
-    if (!nk_thread.number) nk_thread.number = ++threads;
-    return nk_thread.number;
-}
-
-static bool is_own(CUstream stream, bool per_thread) { return stream == (CUstream)2 || (!stream && per_thread); }
-
-// The default streams have one handle in all contexts, and in all threads; the handles of others are their own, and
-// even.
-static uint64_t key_of(CUstream stream, bool per_thread, CUcontext context)
-{
-    if ((uintptr_t)stream > 2) return (uintptr_t)stream;
-    uint64_t owner = is_own(stream, per_thread) ? thread_number() : 0;
-    return nk_hash_u64((uintptr_t)context ^ nk_hash_u64(owner)) | 3;
-}
-
-static struct stream *place(uint64_t key, unsigned probe)
-{
-    return &streams[(nk_hash_u64(key) + probe) % NK_TRAIL_STREAMS];
-}
-
-// The stream of that key, held until `let_go`; NULL: there is none.
-static struct stream *hold(uint64_t key)
-{
-    for (unsigned i = 0; i < MOST_PROBES; i++) {
-        struct stream *s = place(key, i);
-        uint64_t there = s->key;
-        if (!there) return NULL;
-        if (there != key) continue;
-        s->users++;
-        if (s->key == key) return s;
-        s->users--;
-    }
-    return NULL;
-}
-
-static void let_go(struct stream *s) { s->users--; }
-
-static uint64_t complete(const struct stream *s, uint64_t launched)
-{
-    if (s->by_events || !s->context->page) return s->asked;
-    uint32_t word = s->context->page[s - streams];
-    return launched - (uint32_t)((uint32_t)launched - word);
-}
-
-// ---- contexts and streams that are new; with the lock held
-
-static enum how how_to_mark(CUdevice device)
-{
-    int version = 0, can = 0;
-    nk_real.cuDriverGetVersion(&version);
-    if (version >= 11070) return BY_WRITE;
-    nk_real.cuDeviceGetAttribute(&can, NK_ATTR_STREAM_MEM_OPS_V1, device);
-    return can ? BY_WRITE_V1 : BY_EVENTS;
-}
-
-// Shared memory: the pages stay where the GPU writes to when the process forks.
-static void make_page(struct context *c)
-{
-    enum { SIZE = NK_TRAIL_STREAMS * sizeof *c->page, PORTABLE_AND_MAPPED = 3 };
-    void *page = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return;
-    if (!nk_real.cuMemHostRegister_v2(page, SIZE, PORTABLE_AND_MAPPED) &&
-        !nk_real.cuMemHostGetDevicePointer_v2(&c->address, page, 0))
-        c->page = page;
-    else
-        munmap(page, SIZE);
-}
-
-static struct context *context_of(CUcontext handle)
-{
-    struct context *c = NULL;
-    for (int i = 0; i < MOST_CONTEXTS; i++) {
-        if (contexts[i].handle == handle) return contexts[i].ending ? NULL : &contexts[i];
-        if (!contexts[i].handle && !c) c = &contexts[i];
-    }
-    if (!c || nk_real.cuCtxGetDevice(&c->device)) return NULL;
-    c->page = NULL;
-    c->ending = false;
-    c->how = how_to_mark(c->device);
-    int mode = nk_wait_relax();
-    if (c->how != BY_EVENTS) make_page(c);
-    nk_wait_strict(mode);
-    c->handle = handle;
-    return c;
-}
-
-static bool may_be_reused(const struct stream *s)
-{
-    return s->key && !s->users && complete(s, s->launched) == s->launched;
-}
-
-// A place for a new stream: a free one, else that of a stream whose launches have all ended.
-static struct stream *choose(uint64_t key)
-{
-    struct stream *old = NULL;
-    for (unsigned i = 0; i < MOST_PROBES; i++) {
-        struct stream *s = place(key, i);
-        if (!s->key) return s;
-        if (may_be_reused(s) && (!old || (s->gone && !old->gone))) old = s;
-    }
-    if (!old) return NULL;
-    uint64_t before = atomic_exchange(&old->key, GONE);
-    if (!old->users) return old;
-    old->key = before; // somebody launches in it just now
-    return NULL;
-}
-
-static struct stream *add(uint64_t key, CUstream handle, bool per_thread, CUcontext context)
-{
-    struct stream *s = hold(key); // another thread was faster
-    if (s) return s;
-    struct context *c = context_of(context);
-    if (!c || !(s = choose(key))) return NULL;
-    if (!s->ring && !(s->ring = calloc(NK_TRAIL_RING, sizeof *s->ring))) return NULL;
-    if (s->context != c || s->context_handle != context) memset(s->event, 0, sizeof s->event); // of another context
-    memset(s->marked, 0, sizeof s->marked);
-    s->launched = s->asked = 0;
-    s->handle = handle;
-    s->per_thread = per_thread;
-    s->thread = is_own(handle, per_thread) ? nk_thread_id() : 0;
-    s->context = c;
-    s->context_handle = context;
-    s->by_events = !c->page;
-    s->gone = s->events_taken = false;
-    s->stopped = NK_CUDA_SUCCESS;
-    if (c->page) c->page[s - streams] = 0;
-    s->users++;
-    s->key = key;
-    used = true;
-    return s;
-}
-
-static struct stream *hold_or_add(CUstream handle, bool per_thread)
-{
-    CUcontext context = NULL;
-    if ((uintptr_t)handle <= 2 && nk_real.cuCtxGetCurrent(&context)) return NULL;
-    uint64_t key = key_of(handle, per_thread, context);
-    struct stream *s = hold(key);
-    if (s || (!context && nk_real.cuCtxGetCurrent(&context)) || !context) return s;
-    pthread_mutex_lock(&lock);
-    s = add(key, handle, per_thread, context);
-    pthread_mutex_unlock(&lock);
-    return s;
-}
+static struct nk_budget budget; // for markers
 
 // ---- markers
 
-static CUresult write_number(const struct stream *s, uint32_t number)
+static CUresult write_number(const struct nk_trail_track *s, uint32_t number)
 {
-    CUdeviceptr to = s->context->address + (CUdeviceptr)(s - streams) * sizeof(uint32_t);
-    if (s->context->how == BY_WRITE)
+    CUdeviceptr to = s->context->address + (CUdeviceptr)(s - nk_trail_tracks) * sizeof(uint32_t);
+    if (s->context->how == NK_TRAIL_BY_WRITE)
         return s->per_thread ? nk_real.cuStreamWriteValue32_v2_ptsz(s->handle, to, number, 0)
                              : nk_real.cuStreamWriteValue32_v2(s->handle, to, number, 0);
     return s->per_thread ? nk_real.cuStreamWriteValue32_ptsz(s->handle, to, number, 0)
@@ -221,116 +27,156 @@ static CUresult write_number(const struct stream *s, uint32_t number)
 }
 
 // The oldest event that is still to come: how many launches had ended by now.
-static void ask_events(struct stream *s)
+static void ask_events(struct nk_trail_track *s)
 {
     int mode = nk_wait_relax();
     for (int turn = 0; turn < 2; turn++) {
         int oldest = -1;
-        for (int i = 0; i < MOST_EVENTS; i++)
-            if (s->marked[i] > s->asked && (oldest < 0 || s->marked[i] < s->marked[oldest])) oldest = i;
+        for (int i = 0; i < NK_TRAIL_MOST_EVENTS; i++)
+            if (s->marked[i] > s->ended && (oldest < 0 || s->marked[i] < s->marked[oldest])) oldest = i;
         if (oldest < 0 || nk_real.cuEventQuery(s->event[oldest]) != NK_CUDA_SUCCESS) break;
-        s->asked = s->marked[oldest];
+        nk_trail_have_ended(s, s->marked[oldest]);
     }
     nk_wait_strict(mode);
 }
 
-static CUresult record_event(struct stream *s, uint64_t number)
+static CUresult record_event(struct nk_trail_track *s, uint64_t number)
 {
     enum { NO_TIMING = 2 };
-    CUevent *event = &s->event[number % MOST_EVENTS];
+    unsigned at = s->events++ % NK_TRAIL_MOST_EVENTS;
+    CUevent *event = &s->event[at];
     CUresult r = NK_CUDA_SUCCESS;
-    if (atomic_exchange(&s->events_taken, true))
-        return r; // another thread's marker stands for this launch too, or the next
     ask_events(s);
     if (!*event) r = nk_real.cuEventCreate(event, NO_TIMING);
-    s->marked[number % MOST_EVENTS] = 0;
+    s->marked[at] = 0;
     if (!r)
         r = s->per_thread ? nk_real.cuEventRecord_ptsz(*event, s->handle) : nk_real.cuEventRecord(*event, s->handle);
-    if (!r) s->marked[number % MOST_EVENTS] = number;
-    s->events_taken = false;
+    if (!r) s->marked[at] = number;
     return r;
 }
 
-static void mark(struct stream *s, uint64_t number)
+static void put_marker(struct nk_trail_track *s, uint64_t number, struct nk_trail_note *l)
 {
     if (s->stopped || s->context->ending || s->context->handle != s->context_handle) return;
     CUresult r = s->by_events ? record_event(s, number) : write_number(s, (uint32_t)number);
     if (!s->by_events && (r == NK_CUDA_NOT_SUPPORTED || r == NK_CUDA_NOT_FOUND)) {
-        s->asked = complete(s, number);
+        nk_trail_have_ended(s, nk_trail_ended(s, number));
         s->by_events = true;
         r = record_event(s, number);
     }
-    if (r) s->stopped = r;
+    s->stopped = r;
+    if (!r) s->marks = number;
+    if (!r) atomic_store_explicit(&l->marked, number, memory_order_relaxed);
+}
+
+// Markers are put as time allows, in the order of their numbers: where another thread puts one just now, that one
+// stands for this launch too, or the next will.
+static __attribute__((noinline)) void mark(struct nk_trail_track *s, uint64_t number, struct nk_trail_note *l)
+{
+    if (atomic_exchange(&s->marking, true)) return;
+    if (number > s->marks) {
+        uint64_t start = nk_ticks();
+        put_marker(s, number, l);
+        uint64_t end = nk_ticks();
+        nk_budget_spend(&budget, start, end);
+        atomic_store_explicit(&s->mark_time, end, memory_order_relaxed);
+    }
+    s->marking = false;
+}
+
+static bool may_mark(struct nk_trail_track *s)
+{
+    return nk_pin_all ||
+           nk_budget_allows(&budget, nk_ticks(), atomic_load_explicit(&s->mark_time, memory_order_relaxed));
+}
+
+// `number` is 0 while the rest changes, and known again last of all.
+static struct nk_trail_note *note(struct nk_trail_track *s, uint64_t number, uintptr_t what)
+{
+    struct nk_trail_note *l = &s->ring[number % NK_TRAIL_RING];
+    atomic_store_explicit(&l->number, 0, memory_order_relaxed);
+    atomic_store_explicit(&l->what, what, memory_order_release);
+    atomic_store_explicit(&l->thread, nk_thread_id(), memory_order_release);
+    atomic_store_explicit(&l->number, number, memory_order_release);
+    return l;
 }
 
 void nk_trail_launched(CUstream stream, bool per_thread, struct nk_kernel *kernel, struct nk_graph *graph)
 {
+    if (nk_thread.inside) return;
     int saved = errno;
-    if (nk_thread.inside || nk_wait_captured(stream, per_thread)) return;
     nk_thread.inside = true; // a signal handler that launches shall not come here too
-    struct stream *s = hold_or_add(stream, per_thread);
+    struct nk_trail_track *s = nk_wait_captured(stream, per_thread) ? NULL : nk_trail_track_of(stream, per_thread);
     if (s) {
         uint64_t number = ++s->launched;
-        struct launch *l = &s->ring[number % NK_TRAIL_RING];
-        l->number = 0;
-        l->what = graph ? (uintptr_t)graph | 1 : (uintptr_t)kernel;
-        l->thread = nk_thread_id();
-        l->number = number;
-        mark(s, number);
-        let_go(s);
+        struct nk_trail_note *l = note(s, number, graph ? (uintptr_t)graph | 1 : (uintptr_t)kernel);
+        if (may_mark(s)) mark(s, number, l);
+        nk_trail_let_go(s);
     }
     nk_thread.inside = false;
     errno = saved;
 }
 
+// ---- waits of the program
+
+static void look(struct nk_trail_wait *wait, const struct nk_trail_track *s)
+{
+    struct nk_trail_waited waited = {.place = (unsigned)(s - nk_trail_tracks),
+                                     .born = s->born}; // born before launched: see add
+    waited.launched = s->launched;
+    if (nk_trail_ended(s, waited.launched) < waited.launched) wait->stream[wait->count++] = waited;
+}
+
+void nk_trail_wait_stream(struct nk_trail_wait *wait, CUstream stream, bool per_thread)
+{
+    int saved = errno;
+    CUcontext context = NULL;
+    bool known = (uintptr_t)stream > 2 || !nk_real.cuCtxGetCurrent(&context);
+    struct nk_trail_track *s = known ? nk_trail_hold(nk_trail_key(stream, per_thread, context)) : NULL;
+    if (s) {
+        look(wait, s);
+        nk_trail_let_go(s);
+    }
+    errno = saved;
+}
+
+void nk_trail_wait_context(struct nk_trail_wait *wait, CUcontext context)
+{
+    int saved = errno;
+    if (context || !nk_real.cuCtxGetCurrent(&context))
+        for (unsigned i = 0; context && i < nk_trail_places && wait->count < NK_TRAIL_WAITED; i++) {
+            const struct nk_trail_track *s = &nk_trail_tracks[nk_trail_place_of[i]];
+            if (s->key && s->context_handle == context) look(wait, s);
+        }
+    errno = saved;
+}
+
+// A stream's place is given to another one under the lock only. Where it is taken, something is not learnt, no more.
+void nk_trail_waited(const struct nk_trail_wait *wait)
+{
+    if (!wait->count || pthread_mutex_trylock(&nk_trail_lock)) return;
+    for (unsigned i = 0; i < wait->count; i++) {
+        struct nk_trail_track *s = &nk_trail_tracks[wait->stream[i].place];
+        if (s->born == wait->stream[i].born) nk_trail_have_ended(s, wait->stream[i].launched);
+    }
+    pthread_mutex_unlock(&nk_trail_lock);
+}
+
 // ---- ends
 
-void nk_trail_stream_gone(CUstream stream)
+// A last marker: nothing else will tell that its launches ended, and only then is its place free for another stream.
+void nk_trail_stream_ending(CUstream stream)
 {
-    struct stream *s = (uintptr_t)stream > 2 ? hold((uintptr_t)stream) : NULL;
+    struct nk_trail_track *s = (uintptr_t)stream > 2 && !nk_thread.inside ? nk_trail_hold((uintptr_t)stream) : NULL;
     if (!s) return;
-    s->gone = true;
-    s->key = GONE;
-    let_go(s);
-}
-
-void nk_trail_context_ending(CUcontext handle)
-{
-    for (int i = 0; handle && i < MOST_CONTEXTS; i++)
-        if (contexts[i].handle == handle) contexts[i].ending = true;
-}
-
-void nk_trail_context_ended(CUcontext handle, bool goes_on)
-{
-    for (int i = 0; handle && i < MOST_CONTEXTS; i++) {
-        if (contexts[i].handle != handle) continue;
-        if (goes_on) {
-            contexts[i].ending = false;
-            continue;
-        }
-        for (int k = 0; k < NK_TRAIL_STREAMS; k++)
-            if (streams[k].key && streams[k].context == &contexts[i]) {
-                streams[k].gone = true;
-                streams[k].launched = streams[k].asked = 0;
-                streams[k].by_events = true; // nothing is to be read of it any more
-                streams[k].key = GONE;
-            }
-        contexts[i].handle = NULL;
-    }
-}
-
-void nk_trail_reset(void)
-{
-    pthread_mutex_init(&lock, NULL);
-    if (!used) return;
-    memset((void *)contexts, 0, sizeof contexts);
-    for (int i = 0; i < NK_TRAIL_STREAMS; i++) {
-        if (!streams[i].key) continue;
-        streams[i].context = NULL;
-        streams[i].users = 0;
-        streams[i].launched = 0;
-        streams[i].key = 0;
-    }
+    int saved = errno;
+    uint64_t launched = s->launched;
+    nk_thread.inside = true;
+    if (s->marks < launched && nk_trail_ended(s, launched) < launched && !nk_wait_captured(stream, false))
+        mark(s, launched, &s->ring[launched % NK_TRAIL_RING]);
+    nk_thread.inside = false;
+    nk_trail_let_go(s);
+    errno = saved;
 }
 
 // ---- when an error came back
@@ -338,21 +184,37 @@ void nk_trail_reset(void)
 CUcontext nk_trail_context(CUstream stream)
 {
     CUcontext context = NULL;
-    struct stream *s = (uintptr_t)stream > 2 ? hold((uintptr_t)stream) : NULL;
+    struct nk_trail_track *s = (uintptr_t)stream > 2 ? nk_trail_hold((uintptr_t)stream) : NULL;
     if (s) {
         context = s->context_handle;
-        let_go(s);
+        nk_trail_let_go(s);
     } else if (nk_real.cuCtxGetCurrent(&context))
         context = NULL;
     return context;
 }
 
+static bool is_marked(const struct nk_trail_track *s, uint64_t number)
+{
+    return atomic_load_explicit(&s->ring[number % NK_TRAIL_RING].marked, memory_order_relaxed) == number;
+}
+
+// The launch that failed lies before the first marker that was not reached. What events tell is as old as the last one,
+// and more of them may have been reached since: then it can be any.
+static uint64_t suspects(const struct nk_trail_track *s, uint64_t ended, uint64_t launched)
+{
+    uint64_t number = ended + 1;
+    if (number + NK_TRAIL_RING <= launched) number = launched - NK_TRAIL_RING + 1; // what stood before is forgotten
+    while (number < launched && (s->by_events || !is_marked(s, number))) number++;
+    return number <= launched ? number - ended : 0;
+}
+
 bool nk_trail_next(CUcontext context, unsigned *cursor, struct nk_trail_stream *out)
 {
-    while (*cursor < NK_TRAIL_STREAMS) {
-        const struct stream *s = &streams[(*cursor)++];
+    while (*cursor < nk_trail_places) {
+        const struct nk_trail_track *s = &nk_trail_tracks[nk_trail_place_of[(*cursor)++]];
         uint64_t launched = s->launched;
         if (!s->key || !launched || s->context_handle != context) continue;
+        uint64_t ended = nk_trail_ended(s, launched);
         *out = (struct nk_trail_stream){.handle = s->per_thread && !s->handle ? (CUstream)2 : s->handle,
                                         .thread = s->thread,
                                         .gpu = (uint32_t)s->context->device,
@@ -360,7 +222,8 @@ bool nk_trail_next(CUcontext context, unsigned *cursor, struct nk_trail_stream *
                                         .gone = s->gone,
                                         .stopped = s->stopped,
                                         .launched = launched,
-                                        .complete = complete(s, launched)};
+                                        .complete = ended,
+                                        .suspects = suspects(s, ended, launched)};
         return true;
     }
     return false;
@@ -368,10 +231,12 @@ bool nk_trail_next(CUcontext context, unsigned *cursor, struct nk_trail_stream *
 
 struct nk_trail_launch nk_trail_launch_of(unsigned cursor, uint64_t number)
 {
-    const struct launch *l = &streams[cursor - 1].ring[number % NK_TRAIL_RING];
-    uintptr_t what = l->what;
-    struct nk_trail_launch out = {.number = l->number, .thread = l->thread};
-    if (out.number != number) return (struct nk_trail_launch){0};
+    const struct nk_trail_note *l = &nk_trail_tracks[nk_trail_place_of[cursor - 1]].ring[number % NK_TRAIL_RING];
+    uint64_t before = atomic_load_explicit(&l->number, memory_order_acquire);
+    uintptr_t what = atomic_load_explicit(&l->what, memory_order_acquire);
+    struct nk_trail_launch out = {.number = number, .thread = atomic_load_explicit(&l->thread, memory_order_acquire)};
+    if (before != number || atomic_load_explicit(&l->number, memory_order_relaxed) != number)
+        return (struct nk_trail_launch){0};
     if (what & 1)
         out.graph = (struct nk_graph *)(what & ~(uintptr_t)1);
     else

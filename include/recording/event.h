@@ -256,7 +256,9 @@ struct nk_rec_trail {
     uint64_t lost;     // of those after them, the first so many are no longer known
     uint32_t flags;    // NK_TRAIL_*
     int32_t stopped;   // why markers are off
-    uint32_t n, reserved;
+    uint32_t n;
+    uint32_t suspects; // of the launches after `complete`, one of the first so many failed, if one of this stream did.
+                       // 0: of an older library, for which it was one
 };
 enum {
     NK_TRAIL_EVENTS = 1, // known by events, and only as of the stream's last launch

@@ -15,5 +15,7 @@ void nk_row_trail(struct nk_page *page, struct nk_run *run, const struct nk_run_
 
 // How many launches of a stream are not known to have ended.
 uint64_t nk_trail_open(const struct nk_run_trail *trail);
+// How many of those it can have been that failed, if it was one of this stream: the first ones.
+uint64_t nk_trail_suspects(const struct nk_run_trail *trail);
 
 #endif

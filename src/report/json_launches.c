@@ -31,6 +31,9 @@ static json_t *launches(const struct nk_json_at *at, const struct nk_run_trail *
         json_t *object = kernel_object(at, l->kernel);
         json_object_set_new(object, "number", nk_json_number(l->number));
         json_object_set_new(object, "ended", json_boolean(l->number <= trail->r.complete));
+        json_object_set_new(
+            object, "suspect",
+            json_boolean(l->number > trail->r.complete && l->number - trail->r.complete <= nk_trail_suspects(trail)));
         json_object_set_new(object, "thread", nk_json_number(l->thread));
         json_object_set_new(object, "graph", nk_json_graph(at, l->graph));
         json_array_append_new(list, object);
@@ -43,12 +46,13 @@ static json_t *stream(const struct nk_json_at *at, const struct nk_run_trail *t)
     bool stopped = t->r.flags & NK_TRAIL_OFF;
     uint64_t known = t->r.lost, open = nk_trail_open(t);
     for (uint32_t i = 0; i < t->r.n; i++) known += t->launches[i].number > t->r.complete;
-    return json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "stream",
+    return json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "stream",
                      json_sprintf("%#llx", (unsigned long long)t->r.stream), "thread",
                      t->r.thread ? nk_json_number(t->r.thread) : json_null(), "gpu", nk_json_ordinal(t->gpu),
                      "destroyed", (t->r.flags & NK_TRAIL_GONE) != 0, "launched", nk_json_number(t->r.launched), "ended",
-                     nk_json_number(t->r.complete), "forgotten", nk_json_number(t->r.lost), "launches", launches(at, t),
-                     "not_listed", nk_json_number(open > known ? open - known : 0), "markers",
+                     nk_json_number(t->r.complete), "suspects", nk_json_number(nk_trail_suspects(t)), "forgotten",
+                     nk_json_number(t->r.lost), "launches", launches(at, t), "not_listed",
+                     nk_json_number(open > known ? open - known : 0), "markers",
                      stopped                        ? "stopped"
                      : t->r.flags & NK_TRAIL_EVENTS ? "events"
                                                     : "memory",

@@ -4,6 +4,7 @@ The simulated driver does work in the order of its stream and nothing after a fa
 launch that failed never comes. SIM_KERNEL_MS makes kernels take time.
 """
 
+import collections
 import re
 
 import pytest
@@ -56,8 +57,10 @@ def test_every_way_of_marking_finds_the_suspect(run, program, how, markers):
               env={**TRAIL, **env, "SIM_FAIL": "cuLaunchKernel@2~719"})
     failure = trailed(out)
     [stream] = failure["trail"]
-    assert (failure["kernel"], stream["markers"], stream["ended"]) == (claims.B, markers, 1)
-    assert ("What had ended was last asked at each stream's last launch" in re.sub(r"\s+", " ", out.text)) == (markers == "events")
+    assert (stream["markers"], stream["ended"]) == (markers, 1)
+    # Events cannot be asked any more then: it may be any launch of which they had not told.
+    assert (failure["kernel"], stream["suspects"]) == ((claims.B, 1) if markers == "memory" else (None, 2))
+    assert ("What had ended was last asked at each stream's last marker" in re.sub(r"\s+", " ", out.text)) == (markers == "events")
 
 
 @pytest.mark.parametrize("how", ["streams", "threads", "own"])
@@ -141,6 +144,111 @@ def test_errors_of_work_that_was_not_watched_accuse_no_kernel(run, program):
     assert "every launch that was seen had ended" in re.sub(r"\s+", " ", out.text)
 
 
+# ---- launches that are denser than markers may be: the driver needs 200 us for each marker, so 20 ms lie between two. It is
+# wall-clock time: what these tests promise also holds when the machine stands still for some of it.
+SLOW = {**TRAIL, "SIM_SLOW": "cuStreamWriteValue32=200000"}
+
+
+def dense(run, program, *arguments, env, **options):
+    return run(program("trail_dense", "12.4", GOOD, GOOD, more=["-lpthread"]), *arguments, env={**SLOW, **env}, same=False, **options)
+
+
+def listed_suspects(stream):
+    return [x["number"] for x in stream["launches"] if x["suspect"]]
+
+
+@pytest.mark.sanitized
+def test_of_dense_launches_those_up_to_the_next_marker_are_the_suspects(run, program):
+    out = dense(run, program, "stream", 3000, "a", "b", env={"SIM_FAIL": "cuLaunchKernel@2500~700"})
+    failure = trailed(out)
+    [stream] = open_streams(failure)
+    assert 1 < stream["suspects"] < 2900 and stream["ended"] < 2500 <= stream["ended"] + stream["suspects"], stream
+    assert failure["kernel"] is None and (stream["launched"], stream["markers"]) == (3000, "memory")
+    listed = listed_suspects(stream)
+    assert listed[0] == stream["ended"] + stream["forgotten"] + 1 and len(listed) == min(stream["suspects"] - stream["forgotten"], 256)
+    text = re.sub(r"\s+", " ", out.text)
+    assert f"one of {stream['suspects']} launches failed, which one is not known" in text and "NOKERNEL_MARKERS=all puts one behind each" in text
+    assert "k_a in trail_dense, " in text and " of the suspects" in text
+
+
+def test_the_same_is_said_in_chinese(run, program):
+    out = dense(run, program, "stream", 3000, "a", "b", env={"SIM_FAIL": "cuLaunchKernel@2500~700", "NOKERNEL_LANG": "zh"})
+    [stream] = open_streams(trailed(out))
+    assert f"{stream['suspects']} 次启动中有一次失败" in re.sub(r"\s+", " ", out.text), out.text
+
+
+def test_suspects_that_are_all_of_one_kernel_name_that_kernel(run, program):
+    out = dense(run, program, "stream", 1200, "b", env={"SIM_FAIL": "cuLaunchKernel@1100~700"})
+    failure = trailed(out)
+    [stream] = open_streams(failure)
+    assert stream["suspects"] > 1 and not stream["forgotten"] and failure["kernel"] == claims.B
+    assert "FAILED  k_b\n" in out.text
+
+
+def test_markers_behind_every_launch_can_be_asked_for(run, program):
+    out = dense(run, program, "stream", 3000, "a", "b", env={"SIM_FAIL": "cuLaunchKernel@2500~700", "NOKERNEL_MARKERS": "all"})
+    failure = trailed(out)
+    [stream] = open_streams(failure)
+    assert (failure["kernel"], stream["ended"], stream["suspects"]) == (claims.B, 2499, 1)
+
+
+def markers(log):
+    """Of the run with the library: {stream: its markers}"""
+    return collections.Counter(re.findall(r" cuStreamWriteValue32\w*\(([^,]*)", log.read_text()))
+
+
+@pytest.mark.plain
+def test_markers_take_one_percent_of_the_time(run, program, tmp_path):
+    """And a reserve of 256, which is used up at once. What one takes varies here: it is 200 us and a bit."""
+    log = tmp_path / "log"
+    out = dense(run, program, "stream", 100000, env={"SIM_LOG": log})
+    took = int(re.search(r"took (\d+)", out.stdout).group(1))
+    [count] = markers(log).values()
+    assert 128 < count <= 256 * 1.5 + took / 100 / 200, (count, took)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("how,times", [("stream", 1000000), ("threads", 250000)])
+def test_a_million_launches_are_not_held_up_by_a_slow_marker(run, program, how, times):
+    """A marker behind each would take 200 s."""
+    out = dense(run, program, how, times, env={})
+    assert int(re.search(r"took (\d+)", out.stdout).group(1)) < 20e6
+    assert claims.kernel(out.report, claims.A)["launches"] == 1000000
+
+
+@pytest.mark.plain
+def test_a_stream_with_few_launches_is_marked_beside_one_with_many(run, program):
+    """The last of its launches are known to have ended, though the other stream takes all the time that markers may have."""
+    out = dense(run, program, "beside", 600, env={"SIM_SLOW": "cuStreamWriteValue32=2000", "SIM_FAIL": "cuMemsetD8Async~700"})
+    often, seldom = sorted(trailed(out)["trail"], key=lambda stream: -stream["launched"])
+    assert often["launched"] > 10 * seldom["launched"] > 100
+    assert often["ended"] < often["launched"] and seldom["ended"] >= seldom["launched"] - 2
+
+
+@pytest.mark.parametrize("wait", ["stream", "query", "device"])
+def test_what_the_program_waited_for_is_no_suspect(run, program, wait):
+    """Most of the launches had no marker. One more, which fails, stands alone then."""
+    out = dense(run, program, "wait", wait, 3000, env={"SIM_FAIL": "cuLaunchKernel@3001~700"})
+    assert "wait 0" in out.lines
+    failure = trailed(out)
+    [stream] = open_streams(failure)
+    assert (failure["kernel"], stream["ended"], stream["launched"], stream["suspects"]) == (claims.B, 3000, 3001, 1)
+
+
+def test_a_wait_that_fails_clears_nobody(run, program):
+    out = dense(run, program, "wait", "stream", 3000, env={"SIM_FAIL": "cuLaunchKernel@3000~700"})
+    [stream] = open_streams(trailed(out))
+    assert stream["ended"] < 3000
+
+
+def test_a_stream_that_is_destroyed_gets_a_last_marker(run, program):
+    """Its place can be given to another one: 3000 streams do not fill the table."""
+    out = dense(run, program, "churn", 3000, env={"SIM_FAIL": "cuLaunchKernel@3001~700", "SIM_SLOW": "cuStreamWriteValue32=2000"})
+    failure = trailed(out)
+    [stream] = open_streams(failure)
+    assert failure["kernel"] == claims.B and not stream["destroyed"]
+
+
 # ---- the host is left alone
 @pytest.mark.parametrize("result", [1, 2, 201, 400, 600, 719, 801, 900, 999])
 @pytest.mark.parametrize("symbol", ["cuStreamWriteValue32", "cuMemHostRegister", "cuMemHostGetDevicePointer", "cuCtxGetCurrent"])
@@ -209,7 +317,7 @@ def test_launches_that_the_trail_has_forgotten_are_counted(run, program):
     listed = [x for x in stream["launches"] if not x["ended"]]
     assert stream["forgotten"] + len(listed) + stream["not_listed"] == 2999
     assert failure["kernel"] is None and "<- suspect" not in out.text
-    assert "the suspect among them, are no longer known" in re.sub(r"\s+", " ", out.text)
+    assert re.search(r"the suspect (perhaps )?among them, are no longer known", re.sub(r"\s+", " ", out.text))
 
 
 @pytest.mark.sanitized

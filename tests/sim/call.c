@@ -1,4 +1,5 @@
-// call.c - what happens around each call: the log (SIM_LOG), injected failures (SIM_FAIL), "not initialised".
+// call.c - what happens around each call: the log (SIM_LOG), injected failures (SIM_FAIL) and delays (SIM_SLOW), "not
+// initialised".
 #include "sim.h"
 
 #include <ctype.h>
@@ -50,6 +51,26 @@ static void read_rules(const char *text)
     }
 }
 
+// SIM_SLOW=NAME=NS,...: each call of it takes so much longer.
+static struct slow {
+    char name[96];
+    uint64_t ns;
+} slow[4];
+static int slow_count;
+
+static void read_slow(const char *text)
+{
+    for (; text && *text && slow_count < 4; text += strcspn(text, ","), text += *text == ',') {
+        size_t length = strcspn(text, "=,");
+        if (text[length] != '=' || length >= sizeof slow->name) {
+            fprintf(stderr, "sim: SIM_SLOW has an element that cannot be read: %s\n", text);
+            continue;
+        }
+        memcpy(slow[slow_count].name, text, length);
+        slow[slow_count++].ns = strtoull(text + length + 1, NULL, 10);
+    }
+}
+
 // A rule for cuMemAlloc is also one for cuMemAlloc_v2, and one for cuLaunchKernel also one for cuLaunchKernel_ptsz.
 static bool names_match(const char *rule, const char *called)
 {
@@ -59,6 +80,13 @@ static bool names_match(const char *rule, const char *called)
     if (called[0] == '_' && called[1] == 'v' && isdigit((unsigned char)called[2]))
         called += 2 + strspn(called + 2, "0123456789");
     return *called == 0 || strcmp(called, "_ptsz") == 0 || strcmp(called, "_ptds") == 0;
+}
+
+static void take_time(const char *called)
+{
+    for (int i = 0; i < slow_count; i++)
+        if (names_match(slow[i].name, called))
+            for (uint64_t until = sim_now() + slow[i].ns; sim_now() < until;) continue;
 }
 
 static int injected(const char *called)
@@ -84,6 +112,7 @@ bool sim_enter(const struct sim_site *site, int *result)
         return true;
     }
     sim_last_stream = NULL;
+    take_time(site->name);
     *result = injected(site->name);
     if (*result == OK) return false;
     struct sim_context *context = sim_current();
@@ -167,11 +196,12 @@ static void after_fork(void)
 void sim_call_setup(void)
 {
     read_rules(sim_set.fail);
+    read_slow(sim_set.slow);
     if (sim_set.log && strcmp(sim_set.log, "-") == 0)
         log_fd = dup(2);
     else if (sim_set.log && *sim_set.log)
         log_fd = open(sim_set.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (sim_set.log && *sim_set.log && log_fd < 0) fprintf(stderr, "sim: cannot write SIM_LOG=%s\n", sim_set.log);
-    if (rule_count > 0 || log_fd >= 0) atomic_fetch_or(&sim_gate, GATE_WATCH);
+    if (rule_count > 0 || slow_count > 0 || log_fd >= 0) atomic_fetch_or(&sim_gate, GATE_WATCH);
     pthread_atfork(NULL, NULL, after_fork);
 }

@@ -128,6 +128,7 @@ static void boot(void)
     sim_set.attributes = getenv("SIM_ATTRIBUTES");
     sim_set.lacks = getenv("SIM_LACKS");
     sim_set.fail = getenv("SIM_FAIL");
+    sim_set.slow = getenv("SIM_SLOW");
     sim_set.log = getenv("SIM_LOG");
     sim_set.strict_capture = sim_listed(getenv("SIM_CAPTURE"), "strict");
     sim_set.distinct = sim_listed(getenv("SIM_ADDRESSES"), "distinct");

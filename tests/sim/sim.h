@@ -66,16 +66,16 @@ enum sim_place {           // where a missing image shows (SIM_NO_IMAGE_AT)
 };
 enum { SIM_MAX_GPUS = 16 };
 struct sim_settings {
-    int driver;                                  // as of cuDriverGetVersion
-    int gpus, sm[SIM_MAX_GPUS];                  // of the machine, before CUDA_VISIBLE_DEVICES
-    char names[SIM_MAX_GPUS][96];                //
-    unsigned places;                             // enum sim_place
-    size_t memory;                               // bytes per GPU
-    const char *attributes, *lacks, *fail, *log; // as given, or NULL
-    bool strict_capture, distinct;               //
-    uint64_t kernel_ns;                          // how long a kernel keeps its stream busy
-    bool force_ptx_jit, disable_ptx_jit;         // the driver's own environment, read by cuInit
-    bool eager;                                  //
+    int driver;                                         // as of cuDriverGetVersion
+    int gpus, sm[SIM_MAX_GPUS];                         // of the machine, before CUDA_VISIBLE_DEVICES
+    char names[SIM_MAX_GPUS][96];                       //
+    unsigned places;                                    // enum sim_place
+    size_t memory;                                      // bytes per GPU
+    const char *attributes, *lacks, *fail, *slow, *log; // as given, or NULL
+    bool strict_capture, distinct;                      //
+    uint64_t kernel_ns;                                 // how long a kernel keeps its stream busy
+    bool force_ptx_jit, disable_ptx_jit;                // the driver's own environment, read by cuInit
+    bool eager;                                         //
 };
 extern struct sim_settings sim_set;
 void sim_boot(void);                                 // idempotent; every entry comes through it before anything else

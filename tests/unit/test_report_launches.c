@@ -79,6 +79,45 @@ static void the_first_launch_that_had_not_ended_is_marked(void **state)
     free(text);
 }
 
+static void launches_up_to_the_next_marker_are_all_suspects(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t failure = make_late(0, 0);
+    make_trail(
+        (struct nk_rec_trail){.failure = failure, .stream = 0x5508, .launched = 40, .complete = 1, .suspects = 2},
+        launches, 3);
+    char *text = ended();
+    says(text, "          1  first in kpack 1.2, libk.so  (had ended)\n"
+               "          2  second in kpack 1.2, libk.so  <- suspect\n"
+               "          3  first in kpack 1.2, libk.so  <- suspect\n"
+               "          and 37 later ones\n");
+    says(text, "the suspects are the launches up to the next marker");
+    says(text, "one of 2 launches failed, which one is not known");
+    free(text);
+}
+
+static void many_suspects_are_listed_by_their_kernels(void **state)
+{
+    (void)state;
+    struct nk_rec_trail_launch list[12];
+    begin();
+    uint32_t failure = make_late(0, 0);
+    for (uint64_t i = 0; i < 12; i++)
+        list[i] = (struct nk_rec_trail_launch){.number = 4 + i, .kernel = i % 3 ? kernel_a : kernel_b};
+    make_trail(
+        (struct nk_rec_trail){.failure = failure, .stream = 0x5508, .launched = 40, .complete = 4, .suspects = 20},
+        list, 12);
+    char *text = ended();
+    says(text, "    trail stream 0x5508: 40 launches, the first 4 known to have ended\n"
+               "          first in kpack 1.2, libk.so, 8 of the suspects\n"
+               "          second in kpack 1.2, libk.so, 3 of the suspects\n"
+               "          and 9 more suspects\n"
+               "          and 16 later ones\n");
+    keeps_quiet_about(text, "<- suspect");
+    free(text);
+}
+
 static void streams_without_open_launches_are_counted(void **state)
 {
     (void)state;
@@ -185,6 +224,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_graph_is_listed_with_its_kernels_and_their_package),
         cmocka_unit_test(the_first_launch_that_had_not_ended_is_marked),
+        cmocka_unit_test(launches_up_to_the_next_marker_are_all_suspects),
+        cmocka_unit_test(many_suspects_are_listed_by_their_kernels),
         cmocka_unit_test(streams_without_open_launches_are_counted),
         cmocka_unit_test(forgotten_launches_leave_no_suspect),
         cmocka_unit_test(events_and_stopped_markers_are_told),
