@@ -43,17 +43,37 @@ static void say_what_is_lost(const struct nk_err *lost)
         nk_core_say("nokernel: the recording is not complete: there was no memory for some of it\n");
 }
 
+// Nothing is recorded any more: the descriptor is free, and other threads launch in vain.
+static void stop(void)
+{
+    nk_core.finished = true;
+    nk_writer_close(&nk_core.writer);
+}
+
 // The same function, on the same file, as `nokernel report FILE`: the two cannot differ.
-static void print_report(const char *path)
+static bool print_report(struct nk_err *err)
 {
     struct nk_buf text = {0};
-    struct nk_err err = {0};
     struct nk_text_options options = {.columns = 80};
-    if (nk_report_text(&path, 1, &options, &text, &err))
-        nk_core_say("nokernel: no report: %s\n", err.text);
-    else if (text.data)
-        write_all(text.data, text.size);
+    bool made = !nk_report_text(&(const char *){nk_core.path}, 1, &options, &text, err);
+    if (made && text.data) write_all(text.data, text.size);
     nk_buf_free(&text);
+    return made;
+}
+
+// A process without a descriptor for reading the recording still has the one that it is written by.
+static void print_somehow(void)
+{
+    int saved;
+    struct nk_err err = {0};
+    if (print_report(&err)) return;
+    nk_thread.inside = false;
+    if (nk_enter_quietly(&saved)) {
+        stop();
+        nk_leave(saved);
+    }
+    nk_thread.inside = true;
+    if (!print_report(&err)) nk_core_say("nokernel: no report: %s\n", err.text);
 }
 
 static void add_passed(const char *name, uint64_t calls)
@@ -62,26 +82,50 @@ static void add_passed(const char *name, uint64_t calls)
     nk_writer_add(&nk_core.writer, NK_REC_PASSED, &passed, sizeof passed, NULL, 0);
 }
 
-void nk_record_finish(enum nk_exit how, int status)
+// The last that is known of the program but its end.
+static void add_rest(void)
 {
-    int saved;
-    if (!nk_core.opened || nk_core.off || !nk_enter_quietly(&saved)) return;
-    nk_core.finished = true;
     nk_pin = 0; // launches of other threads are no longer waited for
     nk_core_hollow_rest();
     nk_core_packages();
     nk_passed_each(add_passed);
     if (nk_lacks()) nk_core_note("there was no memory for some of what should be in this recording");
-    struct nk_rec_exit end = {.how = how, .status = status, .time = nk_core_time()};
-    nk_writer_add(&nk_core.writer, NK_REC_EXIT, &end, sizeof end, NULL, 0);
-    struct nk_err lost = nk_core.writer.lost;
-    nk_writer_close(&nk_core.writer);
-    nk_leave(saved);
+}
+
+// Later calls of a process tell how it ends only if they know.
+static void add_end(enum nk_exit how, int status)
+{
+    if (!nk_core.reported || how != NK_EXIT_UNKNOWN)
+        nk_core.end = (struct nk_rec_exit){.how = how, .status = status, .time = nk_core_time()};
+    nk_writer_add(&nk_core.writer, NK_REC_EXIT, &nk_core.end, sizeof nk_core.end, NULL, 0);
+}
+
+static void tell(const struct nk_err *lost, bool again)
+{
     bool wanted = strcmp(nk_core.settings.report, "none");
-    say_what_is_lost(&lost);
-    nk_thread.inside = true; // the report is ours: whatever it calls is not to be recorded
+    say_what_is_lost(lost);
     // Of a file that stops before the first failure the report would say that all is well.
-    bool misses_all = lost.code && nk_core.unrecorded && !nk_core.failures;
-    if (wanted && !misses_all) print_report(nk_core.path);
+    if (!wanted || (lost->code && nk_core.unrecorded && !nk_core.failures)) return;
+    if (again) nk_core_say("nokernel: more failed while the program ended, after this report: here it is again\n");
+    print_somehow();
+}
+
+void nk_record_finish(enum nk_exit how, int status)
+{
+    int saved;
+    if (!nk_core.opened || nk_core.off || !nk_enter_quietly(&saved)) return;
+    bool first = !nk_core.reported, news = first || nk_core.failed_late;
+    if (first) add_rest();
+    add_end(how, status);
+    nk_core.reported = true;
+    nk_core.failed_late = false;
+    struct nk_err lost = nk_core.writer.lost;
+    // After exit there come destructors and more handlers, which may launch; after _exit only other threads.
+    if (how == NK_EXIT_UNDERSCORE || how == NK_EXIT_QUICK) stop();
+    nk_leave(saved);
+    if (!news) return;
+    nk_thread.inside = true; // the report is ours: whatever it calls is not to be recorded
+    tell(&lost, !first);
+    nk_thread.inside = false;
     errno = saved;
 }

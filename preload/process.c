@@ -21,7 +21,8 @@ static int exit_status; // of quick_exit, whose handlers are not told it
 // Registered at the first CUDA call, so it runs before the runtime's own handlers, which were registered earlier: when
 // other threads still launch while those tear the runtime down, it can crash, and work of ours after them would only
 // give it more time to. Registered again when another runtime of the process looks for the driver, whose handlers came
-// later; the first that is called makes the report.
+// later; the first that is called makes the report. What fails in the handlers after it, those of C++ objects among
+// them, is recorded all the same, and `end` tells it.
 static void at_exit(int status, void *unused)
 {
     (void)unused;
@@ -52,7 +53,7 @@ void nk_process_watch_again(void)
     errno = saved;
 }
 
-// For an end that on_exit did not see.
+// After all handlers; also for an end that on_exit did not see.
 __attribute__((destructor)) static void end(void) { nk_record_finish(NK_EXIT_UNKNOWN, 0); }
 
 NK_EXPORT void _exit(int status) __attribute__((noreturn));

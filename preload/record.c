@@ -195,7 +195,7 @@ static int open_in_memory(void)
 {
     struct nk_err err = {0};
     if (!strcmp(nk_core.settings.report, "none") || nk_writer_open_memory(&nk_core.writer, &err)) return -1;
-    // The writer closes its descriptor before the report is made: this one is for reading.
+    // The writer may have closed its descriptor when the report is made: this one is for reading.
     nk_core.memory = fcntl(nk_core.writer.fd, F_DUPFD_CLOEXEC, nk_core.writer.fd);
     if (nk_core.memory < 0) {
         nk_core.memory = 0;
@@ -398,7 +398,7 @@ void nk_record_fork_child(void)
     if (nk_core.path[0] && !nk_core.memory) memcpy(nk_core.parent, nk_core.path, sizeof nk_core.parent);
     nk_core.memory = 0;
     nk_core.path[0] = 0;
-    nk_core.opened = nk_core.finished = nk_core.scanned = false;
+    nk_core.opened = nk_core.reported = nk_core.finished = nk_core.failed_late = nk_core.scanned = false;
     nk_core.gpus = 0;
     nk_thread.id = 0;
     nk_core_forget_ids();

@@ -116,8 +116,8 @@ void nk_record_surfaced(enum nk_entry_id api, cudaError_t r, const void *caller)
 
 // ---- the process (process.c)
 
-// The end of the process, or of its part that can be seen: writes what is left and prints the report. Only the first
-// call does something.
+// The process ends: writes what is left and prints the report. Called again when more of the end was seen: prints it
+// again if something had failed meanwhile. After NK_EXIT_UNDERSCORE and NK_EXIT_QUICK nothing is recorded any more.
 void nk_record_finish(enum nk_exit how, int status);
 // Around fork: no half-written record in the child, and the child starts with an empty slate.
 void nk_record_fork_prepare(void);

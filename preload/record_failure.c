@@ -162,6 +162,8 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
 void nk_core_fail(const struct nk_event *seen)
 {
     struct nk_event event = *seen;
+    // A runtime that takes itself apart refuses launches for reasons that are nobody's affair.
+    if (nk_core.reported && !nk_result_is_image(event.result)) return;
     if (event.kind == NK_FAILED_WAIT && nk_pin == NK_PIN_TRAIL && nk_core_is_late(event.result))
         nk_core_trail_suspect(&event);
     look_at_call(&event);
@@ -183,6 +185,7 @@ void nk_core_fail(const struct nk_event *seen)
         failure->result = event.result;
         failure->gpu = event.gpu;
         add_failure(failure, &event);
+        nk_core.failed_late |= nk_core.reported && event.kind != NK_FAILED_PROBE;
     }
     failure->over = false;
     failure->thread = &nk_thread;

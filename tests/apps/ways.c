@@ -94,6 +94,21 @@ static void spawn(const char *self)
     say("child", wait_for(child));
 }
 
+// What programs do whose objects end after main: the handler was registered before the first call of CUDA.
+static void use_late(void)
+{
+    float *data = memory();
+    say("late a", launch_a(data));
+    say("late b", launch_b(data));
+    fflush(stdout);
+}
+
+static void end_late(void)
+{
+    atexit(use_late);
+    say("a", launch_a(memory()));
+}
+
 static atomic_int running = 1, launched;
 
 static void *launch_for_ever(void *unused)
@@ -144,6 +159,7 @@ int main(int argc, char **argv)
     if (!strcmp(way, "plain")) use("plain");
     if (!strcmp(way, "double-fork")) double_fork();
     if (!strcmp(way, "daemon")) daemonise();
+    if (!strcmp(way, "late")) end_late();
     if (!strcmp(way, "vfork")) vforks();
     if (!strcmp(way, "raw-fork")) raw_fork();
     if (!strcmp(way, "spawn")) spawn(argv[0]);

@@ -102,6 +102,37 @@ def test_an_exit_that_takes_the_runtime_from_under_other_threads_loses_nothing(r
         assert failure["code"] == 209 and failure["count"] >= 1, failure
 
 
+# ---- after the report
+AGAIN = "\nnokernel: more failed while the program ended, after this report: here it is again\n"
+
+
+@pytest.mark.parametrize("version,static", VARIANTS)
+def test_what_fails_in_a_handler_of_exit_is_recorded_and_told(run, ways, version, static):
+    """As in a destructor of a global object: it comes when the report has been made, and before the runtime's own end."""
+    out = run(ways(version, static), "late", exit_report=False)
+    assert out.lines == ["a 0", "late a 0", "late b 209"]
+    claims.failed(out.report, claims.B, 209, "ways", knowable=claims.knows_name(version, static))
+    claims.launched(out.report, claims.A, 2)
+    first, again = out.stderr.split(AGAIN)
+    assert "it had an image" in first and len(first.splitlines()) == 1, first
+    env = environment(out.folder.parent, 80, 13000, None, False, None)
+    assert again == command("report", out.recordings[0], env=env).stdout
+    assert "FAILED  k_b" in again and out.report["process"]["exit"] == {"how": "exit", "status": 0}
+
+
+def test_what_fails_late_is_told_also_where_no_file_can_be_written(run, ways):
+    out = run(ways(), "late", env={"NOKERNEL_DIR": "/proc/nowhere"}, exit_report=False)
+    first, again = out.stderr.split(AGAIN)
+    assert "FAILED" not in first and "FAILED  k_b" in again
+
+
+def test_what_works_late_is_counted_and_no_word_is_lost_on_it(run, program):
+    out = run(program("ways", "12.4", GOOD, GOOD, more=["-lpthread", "-ldl"]), "late", exit_report=False)
+    claims.launched(out.report, claims.A, 2)
+    claims.launched(out.report, claims.B, 1)
+    assert len(out.stderr.splitlines()) == 1, out.stderr
+
+
 # ---- unloading
 @pytest.mark.parametrize("version,static", VARIANTS)
 def test_a_plugin_that_is_closed_is_gone_and_its_failure_is_kept(run, program, store, tmp_path, version, static):
