@@ -162,8 +162,9 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
 void nk_core_fail(const struct nk_event *seen)
 {
     struct nk_event event = *seen;
-    // A runtime that takes itself apart refuses launches for reasons that are nobody's affair.
-    if (nk_core.reported && !nk_result_is_image(event.result)) return;
+    // A runtime that takes itself apart refuses the launches of other threads by itself: kernels are no longer
+    // registered.
+    if (nk_core.reported && (event.runtime || !nk_result_is_image(event.result))) return;
     if (event.kind == NK_FAILED_WAIT && nk_pin == NK_PIN_TRAIL && nk_core_is_late(event.result))
         nk_core_trail_suspect(&event);
     look_at_call(&event);
