@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct nk_bytes {
     const uint8_t *data;
@@ -22,17 +23,48 @@ static inline bool nk_bytes_holds(struct nk_bytes view, uint64_t offset, uint64_
     return offset <= view.size && size <= view.size - offset;
 }
 
-// The part [offset, offset + size) as a view of its own.
-bool nk_bytes_part(struct nk_bytes view, uint64_t offset, uint64_t size, struct nk_bytes *out);
-// All from `offset` to the end (an empty view when offset is the end).
-bool nk_bytes_from(struct nk_bytes view, uint64_t offset, struct nk_bytes *out);
+// Inline: the readers of a library call these for every header and every symbol.
 
-bool nk_bytes_u8(struct nk_bytes view, uint64_t offset, uint8_t *out);
-bool nk_bytes_u16(struct nk_bytes view, uint64_t offset, uint16_t *out);
-bool nk_bytes_u32(struct nk_bytes view, uint64_t offset, uint32_t *out);
-bool nk_bytes_u64(struct nk_bytes view, uint64_t offset, uint64_t *out);
+// The part [offset, offset + size) as a view of its own.
+static inline bool nk_bytes_part(struct nk_bytes view, uint64_t offset, uint64_t size, struct nk_bytes *out)
+{
+    if (!nk_bytes_holds(view, offset, size)) return false;
+    // An empty view may have no data at all, and NULL + 0 is undefined.
+    *out = nk_bytes(offset ? view.data + offset : view.data, (size_t)size);
+    return true;
+}
+
+// All from `offset` to the end (an empty view when offset is the end).
+static inline bool nk_bytes_from(struct nk_bytes view, uint64_t offset, struct nk_bytes *out)
+{
+    return offset <= view.size && nk_bytes_part(view, offset, view.size - offset, out);
+}
+
 // Copies exactly `size` bytes, so that a little-endian struct can be read out of unaligned input.
-bool nk_bytes_copy(struct nk_bytes view, uint64_t offset, void *out, size_t size);
+static inline bool nk_bytes_copy(struct nk_bytes view, uint64_t offset, void *out, size_t size)
+{
+    if (!nk_bytes_holds(view, offset, size)) return false;
+    if (size) memcpy(out, view.data + offset, size);
+    return true;
+}
+
+static inline bool nk_bytes_u8(struct nk_bytes view, uint64_t at, uint8_t *out)
+{
+    return nk_bytes_copy(view, at, out, 1);
+}
+static inline bool nk_bytes_u16(struct nk_bytes view, uint64_t at, uint16_t *out)
+{
+    return nk_bytes_copy(view, at, out, 2);
+}
+static inline bool nk_bytes_u32(struct nk_bytes view, uint64_t at, uint32_t *out)
+{
+    return nk_bytes_copy(view, at, out, 4);
+}
+static inline bool nk_bytes_u64(struct nk_bytes view, uint64_t at, uint64_t *out)
+{
+    return nk_bytes_copy(view, at, out, 8);
+}
+
 // The NUL-terminated string at `offset`, without its NUL; false when no NUL comes before the end of the view.
 bool nk_bytes_string(struct nk_bytes view, uint64_t offset, struct nk_bytes *out);
 // Offset of the first `needle` at or after `from`, or -1.
