@@ -27,17 +27,18 @@ struct nk_core {
     struct nk_settings settings;
     struct nk_writer writer;
     // Set under the lock, also read without it.
-    _Atomic bool started;  // settings are read
-    _Atomic bool off;      // switched off, or nothing can be recorded
-    _Atomic bool blocks;   // CUDA_LAUNCH_BLOCKING: the driver itself waits for each launch
-    _Atomic bool opened;   // the file was made, or tried in vain
-    _Atomic bool reported; // the report at exit was made; what fails after it is still recorded
-    _Atomic bool finished; // nothing is recorded any more
-    _Atomic int pid;       // whose recording it is: the child of a vfork has our memory, and no fork handler told it
-    _Atomic uint64_t gpus; // bit n: GPU n is in the recording
-    _Atomic int loading;   // CUmoduleLoadingMode, 0 while unknown
-    int sm[64];            // of GPU n, 0 while unknown
-    int cuda, jit;         // of the last DRIVER record
+    _Atomic bool started;     // settings are read
+    _Atomic bool off;         // switched off, or nothing can be recorded
+    _Atomic bool blocks;      // CUDA_LAUNCH_BLOCKING: the driver itself waits for each launch
+    _Atomic bool opened;      // the file was made, or tried in vain
+    _Atomic bool reported;    // the report at exit was made; what fails after it is still recorded
+    _Atomic bool failed_late; // something failed after the last report
+    _Atomic bool finished;    // nothing is recorded any more
+    _Atomic int pid;          // whose recording it is: the child of a vfork has our memory, and no fork handler told it
+    _Atomic uint64_t gpus;    // bit n: GPU n is in the recording
+    _Atomic int loading;      // CUmoduleLoadingMode, 0 while unknown
+    int sm[64];               // of GPU n, 0 while unknown
+    int cuda, jit;            // of the last DRIVER record
     struct nk_failure *_Atomic last_failure;
     char path[4096];   // of the recording; "" when there is none
     int memory;        // where no file could be written: the descriptor that `path` then names
@@ -49,7 +50,6 @@ struct nk_core {
     struct nk_table with_code;   // ids of libraries whose device code was loaded, or that loaded some from memory
     struct nk_table failures_by_key;
     struct nk_rec_exit end; // how the process ends, once it does
-    bool failed_late;       // something failed after the last report
     uint64_t unrecorded;    // failed calls after the file was lost
     bool scanned;           // the process's libraries were looked through
     bool wants_stacks;      // libunwind is still to be opened, outside the lock

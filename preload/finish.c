@@ -113,6 +113,9 @@ static void tell(const struct nk_err *lost, bool again)
 void nk_record_finish(enum nk_exit how, int status)
 {
     int saved;
+    bool last = how == NK_EXIT_UNDERSCORE || how == NK_EXIT_QUICK;
+    // Without the lock: other threads that still launch would keep it, and the runtime may be half taken apart.
+    if (nk_core.reported && !nk_core.failed_late && !last) return;
     if (!nk_core.opened || nk_core.off || !nk_enter_quietly(&saved)) return;
     bool first = !nk_core.reported, news = first || nk_core.failed_late;
     if (first) add_rest();
@@ -121,7 +124,7 @@ void nk_record_finish(enum nk_exit how, int status)
     nk_core.failed_late = false;
     struct nk_err lost = nk_core.writer.lost;
     // After exit there come destructors and more handlers, which may launch; after _exit only other threads.
-    if (how == NK_EXIT_UNDERSCORE || how == NK_EXIT_QUICK) stop();
+    if (last) stop();
     nk_leave(saved);
     if (!news) return;
     nk_thread.inside = true; // the report is ours: whatever it calls is not to be recorded

@@ -186,7 +186,7 @@ void nk_core_fail(const struct nk_event *seen)
         failure->result = event.result;
         failure->gpu = event.gpu;
         add_failure(failure, &event);
-        nk_core.failed_late |= nk_core.reported && event.kind != NK_FAILED_PROBE;
+        if (nk_core.reported && event.kind != NK_FAILED_PROBE) nk_core.failed_late = true;
     }
     failure->over = false;
     failure->thread = &nk_thread;
@@ -262,9 +262,24 @@ void nk_core_launch_failed(struct nk_event event)
     nk_leave(saved);
 }
 
+// A program that was refused a kernel, does not look, and launches nothing (TensorFlow does): what it tells its user is
+// this call's error, but that is where the refusal surfaced.
+static bool is_refusal_that_surfaces(enum nk_entry_id api, const void *function, CUresult r, const void *caller)
+{
+    int saved;
+    if (function || r != NK_CUDA_INVALID_HANDLE || !nk_core.last_failure || !nk_enter(&saved)) return false;
+    struct nk_failure *last = nk_core.last_failure;
+    bool refused =
+        nk_result_is_image(last->result) && last->thread == &nk_thread && last->launches == nk_thread.launches;
+    if (refused) add_surfaced(last, api, r, caller);
+    nk_leave(saved);
+    return refused;
+}
+
 void nk_record_launch_failed(enum nk_entry_id api, const void *function, const void *stream, CUresult r,
                              enum nk_pinned pinned, const void *caller)
 {
+    if (is_refusal_that_surfaces(api, function, r, caller)) return;
     nk_core_launch_failed((struct nk_event){.kind = NK_FAILED_LAUNCH,
                                             .api = api,
                                             .result = r,
