@@ -10,6 +10,7 @@
 #include "image/fatbin.h"
 #include "image/find.h"
 #include "image/holdings.h"
+#include "image/target.h"
 #include "packages/package.h"
 
 #include <fcntl.h>
@@ -68,12 +69,33 @@ static void add_names(const struct nk_container *container, struct nk_bytes byte
         nk_writer_add(&nk_core.writer, NK_REC_NAMES, &record, sizeof record, names.ids, names.n * sizeof *names.ids);
 }
 
+// The driver believes the header of PTX and its compiler meets the text, which is right (image/target.h). Written again
+// only where they differ.
+static void correct_targets(struct nk_container *container, struct nk_bytes bytes)
+{
+    struct nk_fatbin walk;
+    struct nk_entry_view entry;
+    bool lied = false;
+    if (nk_fatbin_begin(&walk, bytes, NULL)) return;
+    for (size_t i = 0; i < container->n_images && nk_fatbin_next(&walk, &entry, NULL) == 1; i++) {
+        if (entry.image.kind == NK_KIND_CUBIN || nk_image_check_target(&entry, NULL)) continue;
+        if (entry.image.flags & NK_IMAGE_TARGET_LIED) container->images[i] = entry.image;
+        lied |= entry.image.flags & NK_IMAGE_TARGET_LIED;
+    }
+    struct nk_rec_container again = {.id = container->id, .n_images = (uint32_t)container->n_images};
+    if (lied)
+        nk_writer_add(&nk_core.writer, NK_REC_CONTAINER, &again, sizeof again, container->images,
+                      container->n_images * sizeof *container->images);
+}
+
 static void explain_container(struct nk_kernel *kernel, struct nk_container *container)
 {
     struct nk_contents contents;
     bool wants_names = !kernel && !container->names_done, wants_holds = kernel && !kernel->holds_done;
-    if (wants_names || (wants_holds && !container->holdings)) {
+    if (!container->targets_done || wants_names || (wants_holds && !container->holdings)) {
         if (nk_contents_open(container, &contents)) return;
+        if (!container->targets_done) correct_targets(container, contents.bytes);
+        container->targets_done = true;
         if (wants_names) add_names(container, contents.bytes);
         if (wants_holds) read_holdings(container, contents.bytes);
         nk_contents_close(&contents);

@@ -18,15 +18,16 @@ struct nk_handle;   // a live handle, in the list of its container
 
 // A fat binary, a bare cubin or PTX text that was registered or loaded.
 struct nk_container {
-    uint64_t key;     // content or address: see record_container
-    const void *code; // what was passed to the driver, or NULL for a file
-    char *file;       // path, for what was loaded from a file; else NULL
-    uint32_t id;      // in the recording; 0 until it is written
-    uint32_t origin;  // enum nk_origin
-    uint32_t loads;   // successful loads that were not unloaded yet
-    bool lives;       // `code` still holds the image
-    bool names_done;  // its kernels are in the recording
-    bool refused;     // at a runtime's start
+    uint64_t key;      // content or address: see record_container
+    const void *code;  // what was passed to the driver, or NULL for a file
+    char *file;        // path, for what was loaded from a file; else NULL
+    uint32_t id;       // in the recording; 0 until it is written
+    uint32_t origin;   // enum nk_origin
+    uint32_t loads;    // successful loads that were not unloaded yet
+    bool lives;        // `code` still holds the image
+    bool names_done;   // its kernels are in the recording
+    bool targets_done; // what its PTX says itself is in the recording, where its header says otherwise
+    bool refused;      // at a runtime's start
     struct nk_image *images;
     size_t n_images;
     struct nk_holdings *holdings; // read when a kernel of it first fails; NULL before

@@ -118,6 +118,7 @@ enum nk_origin {
 
 // A container of images (a fat binary, a bare cubin, PTX text). Tail: n_images nk_rec_image.
 // SCANNED ones are summed up: `count` containers of that library have this same list of images.
+// An id that was there before: only the images count, which are known better now.
 struct nk_rec_container {
     uint32_t id;
     uint32_t library; // in whose file it lies; 0: in anonymous memory

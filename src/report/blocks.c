@@ -1,5 +1,6 @@
 // blocks.c - the parts of the text report about failures and refusals.
 #include "report/blocks.h"
+#include "driver/abi.h"
 #include "driver/results.h"
 #include "report/candidates.h"
 #include "report/launches.h"
@@ -117,10 +118,16 @@ static void stack(struct nk_page *page, const struct nk_run_stack *frames, const
     }
 }
 
+// Launched although it had been refused: the driver then has another error for it.
+static bool of_nothing(const struct nk_run_failure *f)
+{
+    return f->surfaced && f->surfaced->r.result == NK_CUDA_INVALID_HANDLE && f->r.result != NK_CUDA_INVALID_HANDLE;
+}
+
 static bool read_elsewhere(const struct nk_run_failure *f)
 {
     const struct nk_run_surfaced *s = f->surfaced;
-    return s && (s->r.later || (s->library && f->library && s->library != f->library));
+    return s && (s->r.later || of_nothing(f) || (s->library && f->library && s->library != f->library));
 }
 
 static void read_by(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *f, struct nk_buf *line)
@@ -128,6 +135,7 @@ static void read_by(struct nk_page *page, struct nk_run *run, const struct nk_ru
     if (!read_elsewhere(f)) return;
     const char *api = nk_run_text(run, f->surfaced->r.api);
     nk_buf_text(line, *api ? api : "a call");
+    if (of_nothing(f)) nk_buf_format(line, " of no kernel, as %d CUDA_ERROR_INVALID_HANDLE", NK_CUDA_INVALID_HANDLE);
     if (f->surfaced->library) nk_buf_format(line, ", called by %s", nk_words_base(f->surfaced->library->path));
     if (f->surfaced->r.later) nk_buf_text(line, ", after other work: what stood there had not failed");
     nk_page_buf(page, 4, "read", NK_STYLE_PLAIN, line);

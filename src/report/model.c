@@ -165,12 +165,21 @@ static const struct nk_image *images(struct nk_run *run, const struct nk_record 
     return to;
 }
 
+static bool take_images_again(struct nk_run *run, const struct nk_record *record, struct nk_run_container *known)
+{
+    const struct nk_image *better = images(run, record, (uint32_t)known->count);
+    if (better) known->images = better;
+    return better;
+}
+
 static bool take_container(struct nk_run *run, const struct nk_record *record)
 {
     struct nk_rec_container r;
     nk_record_head(record, &r, sizeof r);
-    if (r.id != run->container_count + 1 || !nk_record_holds(record, r.n_images, sizeof(struct nk_rec_image)))
-        return false;
+    struct nk_run_container *known = BY_ID(run, container, r.id);
+    if (!nk_record_holds(record, r.n_images, sizeof(struct nk_rec_image))) return false;
+    if (known) return r.n_images == known->count && take_images_again(run, record, known);
+    if (r.id != run->container_count + 1) return false;
     struct nk_run_container *c = &run->containers[run->container_count++];
     *c = (struct nk_run_container){.r = r, .library = library(run, r.library), .loader = library(run, r.loader)};
     c->file = nk_run_text(run, r.file);

@@ -4,7 +4,7 @@ import pytest
 
 import claims
 from conftest import SIM
-from fixtures import images, programs
+from fixtures import images, programs, toolkit
 
 pytestmark = pytest.mark.sanitized
 A = claims.A
@@ -43,6 +43,46 @@ def test_a_module_from_memory_is_told_with_who_loaded_it_and_its_target(run, sto
     elif word == "90":
         assert f"compiled for {target}, this GPU is sm_80" in words(out)
     assert target in words(out)
+
+
+def lying(store):
+    """PTX for sm_90a, and a header that says 90: as TensorFlow 2.16 to 2.20 carry it for each generated kernel."""
+    text = images.image(store, "ptx90a", [A])
+    return store.make(f"lying {text}", "lying.fatbin", lambda path: toolkit.tool(
+        [toolkit.FATBINARY, "-64", f"--create={path}", f"--image3=kind=elf,sm=80,file={images.image(store, '80', [A])}",
+         f"--image3=kind=ptx,sm=90,file={text}"]))
+
+
+def test_ptx_whose_text_is_for_another_gpu_than_its_header_says_is_told_by_its_text(run, store):
+    library = programs.linked(store, "libjit.so", [programs.compiled(store, "loads_memory.c", "-DSHARED")],
+                              [f"-L{SIM}", "-l:libcuda.so.1"], shared=True)
+    app = programs.linked(store, "loads_memory", [programs.compiled(store, "loads_memory.c")], ["-ldl"])
+    out = run(app, library, lying(store), A, sm=120)
+    failure = claims.one_failure(out.report)
+    assert (failure["code"], failure["has"]) == (218, ["sm_80", "compute_90a@8.0"]), failure
+    assert (failure["class"], failure["reason"], failure["contradiction"]) == ("missing-image", "arch-specific", False), failure
+    assert "why it is made for exactly one architecture" in words(out)
+    assert "has sm_80, PTX compute_90a" in words(out)
+
+
+def test_the_launch_of_a_kernel_that_was_refused_before_is_where_the_refusal_surfaced(run, store):
+    """TensorFlow does not look at the refusal and launches nothing: "invalid handle" is all that its user reads."""
+    app = programs.linked(store, "launches_nothing", [programs.compiled(store, "launches_nothing.c")],
+                          [f"-L{SIM}", "-l:libcuda.so.1"])
+    out = run(app, images.image(store, "90", [A]), A)
+    assert out.lines[2:] == ["load 209", "launch 400", "load 209", "launch 400"]
+    failure = refused(out, "launches_nothing")
+    assert failure["count"] == 2 and failure["surfaced"]["api"] == "cuLaunchKernel", failure
+    assert failure["surfaced"]["code"] == 400, failure
+    assert "read cuLaunchKernel of no kernel, as 400 CUDA_ERROR_INVALID_HANDLE" in words(out)
+
+
+def test_the_launch_of_nothing_is_a_failure_of_its_own_where_nothing_was_refused(run, store):
+    app = programs.linked(store, "launches_nothing", [programs.compiled(store, "launches_nothing.c")],
+                          [f"-L{SIM}", "-l:libcuda.so.1"])
+    out = run(app, images.image(store, "80", [A]), A)
+    assert out.lines[2:] == ["load 0", "launch 0", "launch 400"]
+    assert (claims.one_failure(out.report)["api"], claims.one_failure(out.report)["code"]) == ("cuLaunchKernel", 400)
 
 
 # ---- the driver's linker

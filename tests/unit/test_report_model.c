@@ -70,6 +70,18 @@ static void scanned_containers_stand_for_the_library_where_there_are_any(void **
     assert_string_equal(covers(live), "native");
 }
 
+static void of_a_container_that_is_written_again_the_later_images_count(void **state)
+{
+    (void)state;
+    uint32_t library = make_library("/a.so", NULL, NULL);
+    struct nk_rec_image better = {.kind = NK_KIND_CUBIN, .arch = 90, .kernels = NK_NONE};
+    struct nk_rec_container again = {.id = make_container(library, NK_ORIGIN_LIBRARY, 1, "100"), .n_images = 1};
+    nk_writer_add(&maker, NK_REC_CONTAINER, &again, sizeof again, &better, sizeof better);
+    read_back();
+    assert_int_equal(run.container_count, 1);
+    assert_string_equal(covers(library), "native");
+}
+
 static void relocatable_and_empty_containers_do_not_count(void **state)
 {
     (void)state;
@@ -297,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(coverage_follows_from_all_containers_of_a_library),
         T(scanned_containers_stand_for_the_library_where_there_are_any),
+        T(of_a_container_that_is_written_again_the_later_images_count),
         T(relocatable_and_empty_containers_do_not_count),
         T(architectures_of_a_library_are_listed_once_and_in_order),
         T(a_failure_is_classed_by_what_was_called_and_what_came_back),
