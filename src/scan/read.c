@@ -120,7 +120,8 @@ static void add_ready(struct jobs *jobs)
 {
     if (jobs->adding) return;
     jobs->adding = true;
-    for (size_t i; jobs->ready[i = jobs->added % RING];) {
+    while (jobs->ready[jobs->added % RING]) {
+        size_t i = jobs->added % RING;
         pthread_mutex_unlock(&jobs->lock);
         nk_box_end(&jobs->box[i], jobs->library);
         pthread_mutex_lock(&jobs->lock);
