@@ -271,7 +271,13 @@ bool nk_enter_quietly(int *saved_errno)
     if (nk_core.opened && nk_core.pid != getpid()) return false;
     *saved_errno = errno;
     nk_thread.inside = true;
-    pthread_mutex_lock(&lock);
+    // After the report nobody waits: a runtime may be taken apart meanwhile, and a thread that comes back into it late
+    // is the likelier to crash there.
+    if (nk_core.reported ? pthread_mutex_trylock(&lock) : pthread_mutex_lock(&lock)) {
+        nk_thread.inside = false;
+        errno = *saved_errno;
+        return false;
+    }
     if (!nk_core.started) start();
     if (!nk_core.off && !nk_core.finished) return true;
     nk_leave(*saved_errno);
