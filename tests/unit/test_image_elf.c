@@ -137,7 +137,7 @@ static void counts_that_do_not_fit_16_bits_are_taken_from_section_0(void **state
     struct nk_buf buf = made(&elf);
     struct nk_elf reader;
     struct nk_elf_section section;
-    uint64_t headers;
+    uint64_t headers = 0;
     nk_bytes_u64(view_of(&buf), ELF_SHOFF, &headers);
     patch(&buf, ELF_SHNUM, 0, 2);
     patch(&buf, headers + 32, 6, 8); // sh_size: number of sections
@@ -200,7 +200,7 @@ static void a_symbol_table_that_lies_is_refused_in_words(void **state)
     struct nk_elf reader;
     struct nk_elf_symbols walk;
     struct nk_err err;
-    uint64_t headers;
+    uint64_t headers = 0;
     nk_bytes_u64(view_of(&buf), ELF_SHOFF, &headers);
     size_t symtab = (size_t)headers + 2 * 64;
     nk_elf_open(&reader, view_of(&buf), NULL);
@@ -228,7 +228,7 @@ static void the_function_that_covers_an_address_is_found_and_nothing_else(void *
     struct nk_elf reader;
     struct nk_elf_symbols table;
     struct nk_elf_symbol found[3] = {{.size = 0}};
-    uint64_t addresses[3] = {128, 127, UINT64_MAX}, headers;
+    uint64_t addresses[3] = {128, 127, UINT64_MAX}, headers = 0;
     nk_elf_open(&reader, view_of(&buf), NULL);
     assert_int_equal(nk_elf_symbols_begin(&reader, NK_SHT_SYMTAB, &table, NULL), 0);
     nk_elf_symbols_cover(&table, addresses, 3, found);
@@ -250,7 +250,7 @@ static void a_symbol_entry_size_near_the_largest_number_ends_the_walk(void **sta
     struct nk_elf reader;
     struct nk_elf_symbols walk;
     struct nk_elf_symbol symbol;
-    uint64_t headers;
+    uint64_t headers = 0;
     nk_bytes_u64(view_of(&buf), ELF_SHOFF, &headers);
     patch(&buf, (size_t)headers + 2 * 64 + 56, UINT64_MAX, 8);
     nk_elf_open(&reader, view_of(&buf), NULL);

@@ -169,8 +169,8 @@ static void a_container_cut_anywhere_gives_its_whole_images_and_a_sentence(void 
 {
     (void)state;
     struct nk_buf buf = two_images();
-    uint32_t header;
-    uint64_t stored;
+    uint32_t header = 0;
+    uint64_t stored = 0;
     nk_bytes_u32(view_of(&buf), 16 + 4, &header);
     nk_bytes_u64(view_of(&buf), 16 + 8, &stored);
     size_t first_end = 16 + header + (size_t)stored;

@@ -201,7 +201,7 @@ static void a_section_beyond_the_end_of_the_file_is_walked_as_far_as_it_goes(voi
     struct nk_buf fatbin = {0}, none = {0};
     container(&fatbin, 2);
     struct nk_buf file = library(&fatbin, &none, &none);
-    uint64_t headers;
+    uint64_t headers = 0;
     nk_bytes_u64(view_of(&file), ELF_SHOFF, &headers);
     patch(&file, (size_t)headers + 64 + 32, UINT64_MAX, 8);
     struct list list = {0};
