@@ -230,7 +230,8 @@ static la_ssize_t give(struct archive *inner, void *user, const void **block)
 // NULL with a sentence.
 static struct archive *new_reader(bool seekable, struct nk_err *err)
 {
-    if (!(la = nk_libarchive(err))) return NULL;
+    la = nk_libarchive(err);
+    if (!la) return NULL;
     struct archive *reader = la->archive_read_new();
     if (!reader) {
         nk_fail(err, NK_ERR_MEMORY, "not enough memory");
