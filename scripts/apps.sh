@@ -13,6 +13,7 @@
 #   numba         kernels in Python, compiled by libNVVM, nvJitLink, or the driver          0.3 GB
 #   xgboost       trains trees, with a hidden, static runtime 12; needs SciPy               0.2 GB
 #   jax           JAX, with the CUDA libraries of torch-cuda13, cudnn and diffusers         0.3 GB
+#   tensorflow    only where it is asked for; what it opens by name are empty stand-ins     0.6 GB
 APPS="ct2 cupy faiss onnx12 onnx13 bitsandbytes diffusers cusparse cudnn triton nccl numba xgboost jax"
 ON_TORCH="bitsandbytes diffusers cusparse cudnn triton nccl jax" # these stand on torch-cuda13, or use its libraries
 
@@ -30,6 +31,11 @@ NUMBA="llvmlite==0.50.0 numba-cuda==0.30.4 cuda-bindings==13.0.3 cuda-core==1.2.
        nvidia-cuda-cccl==13.0.85"
 JAX="jax==0.10.2 jaxlib==0.10.2 jax-cuda13-plugin==0.10.2 jax-cuda13-pjrt==0.10.2 ml_dtypes==0.6.0 opt_einsum==3.4.0
      scipy==1.17.1"
+# What `import tensorflow` imports.
+TENSORFLOW="tensorflow==2.17.0 absl-py==2.5.1 astunparse==1.6.3 certifi==2026.10.19.post1 charset-normalizer==3.5.3
+            flatbuffers==25.12.19 gast==0.7.0 idna==3.20 ml-dtypes==0.4.1 numpy==1.26.4 opt_einsum==3.4.0
+            packaging==26.4 protobuf==4.25.9 requests==2.34.2 six==1.17.0 termcolor==3.3.0 typing_extensions==4.16.0
+            urllib3==2.8.0 wrapt==2.5.2 setuptools==80.9.0 nvidia-cuda-runtime-cu12==12.4.127"
 
 # pins SET: MB to download, MB on disk, minor versions of Python 3, packages. NUMPY is the one that fits this Python.
 pins() {
@@ -48,6 +54,7 @@ pins() {
     numba) echo 260 950 11-14 numba==0.68.1 "$NUMPY" "$NUMBA" ;;
     xgboost) echo 190 500 11-14 xgboost==3.2.0 scipy==1.17.1 "$NUMPY" ;;
     jax) echo 300 1000 11-14 "$JAX" "$NUMPY" ;;
+    tensorflow) echo 640 1900 10-12 "$TENSORFLOW" ;;
     *) die "there is no set '$1'" ;;
     esac
 }
