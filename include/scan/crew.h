@@ -27,10 +27,23 @@ struct nk_crew_jobs {
 // Returns when every job was done and taken: 0, or -1 with a sentence when there is no memory to begin with.
 int nk_crew_run(const struct nk_crew_jobs *jobs, int threads, struct nk_err *err);
 
+// A piece of a job that any thread may do: whoever has nothing else to do, or has to wait. It lives until
+// nk_crew_finish.
+struct nk_task {
+    void (*work)(void *user, int worker); // worker: the number of the one that does it
+    void *user;
+    struct nk_task *next; // from here on: the crew's
+    bool begun, done;
+};
+// False when there is no other thread: then do it now.
+bool nk_crew_offer(struct nk_crew *crew, struct nk_task *task);
+// Returns when it was done: does it, if nobody has begun.
+void nk_crew_finish(const struct nk_worker *worker, struct nk_task *task);
+
 // A stream that a job reads from, and that others may read ahead of it. `read` is called by one thread at a time, and
 // by none when nk_ahead_stop has returned. NULL when memory is short: then read without.
 struct nk_ahead;
-struct nk_ahead *nk_ahead_start(struct nk_crew *crew, nk_stream_read read, void *user);
+struct nk_ahead *nk_ahead_start(const struct nk_worker *worker, nk_stream_read read, void *user);
 // As nk_stream_read; `ahead` is a struct nk_ahead. An error of `read` comes after all bytes that came before it.
 int64_t nk_ahead_read(void *ahead, void *into, size_t size, struct nk_err *err);
 void nk_ahead_stop(struct nk_ahead *ahead);

@@ -28,7 +28,7 @@ struct nk_outer {
 // What one thread reads: a member of a zip file, or everything of another archive.
 struct nk_reading {
     struct nk_outer *outer;
-    struct nk_crew *crew;
+    const struct nk_worker *worker;
     struct nk_part part; // what it has found
     bool left;           // too much came out of it alone
 };

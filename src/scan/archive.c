@@ -80,7 +80,7 @@ static void read_part(void *user, void *job, const struct nk_worker *worker)
 {
     struct whole *whole = user;
     struct part *part = job;
-    part->r.crew = worker->crew;
+    part->r.worker = worker;
     if (whole->zip)
         read_zipped(whole, part, worker->number);
     else

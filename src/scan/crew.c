@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK (256u << 10) // of what is read ahead: small enough to be still in a cache when it is taken
-enum { BLOCKS = 16, WAITING = 4096 };
+#define BLOCK (256u << 10) // of what is read ahead: all of them together are about what a cache holds
+enum { BLOCKS = 8, WAITING = 4096 };
 
 struct slot {
     void *job;
@@ -21,11 +21,14 @@ struct nk_crew {
     uint64_t begun, taken;     // jobs
     bool all;                  // there is no other job
     struct nk_ahead *streams;  // of the jobs that are being done
+    struct nk_task *tasks;     // that nobody has begun
+    int threads;
     struct nk_worker worker[NK_CREW_MOST];
 };
 
 struct nk_ahead {
     struct nk_crew *crew;
+    const struct nk_worker *worker; // whose job reads
     struct nk_ahead *next;
     nk_stream_read read;
     void *user;
@@ -39,7 +42,58 @@ struct nk_ahead {
     uint8_t (*data)[BLOCK]; // once somebody reads ahead
 };
 
-// ---- streams. Functions that are called with the lock, and give it away for a while, say so.
+// Functions that are called with the lock, and give it away for a while, say so.
+
+// ---- tasks
+
+// Gives the lock away.
+static void do_task(struct nk_task *task, const struct nk_worker *worker)
+{
+    struct nk_crew *crew = worker->crew;
+    struct nk_task **link = &crew->tasks;
+    while (*link != task) link = &(*link)->next;
+    *link = task->next;
+    task->begun = true;
+    pthread_mutex_unlock(&crew->lock);
+    task->work(task->user, worker->number);
+    pthread_mutex_lock(&crew->lock);
+    task->done = true;
+    pthread_cond_broadcast(&crew->changed);
+}
+
+// Does a task meanwhile, or waits for a change if there is none. Gives the lock away.
+static void wait_busily(const struct nk_worker *worker)
+{
+    if (worker->crew->tasks)
+        do_task(worker->crew->tasks, worker);
+    else
+        pthread_cond_wait(&worker->crew->changed, &worker->crew->lock);
+}
+
+bool nk_crew_offer(struct nk_crew *crew, struct nk_task *task)
+{
+    if (crew->threads < 2) return false;
+    task->begun = task->done = false;
+    task->next = NULL;
+    pthread_mutex_lock(&crew->lock);
+    struct nk_task **end = &crew->tasks;
+    while (*end) end = &(*end)->next;
+    *end = task;
+    pthread_cond_broadcast(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+    return true;
+}
+
+void nk_crew_finish(const struct nk_worker *worker, struct nk_task *task)
+{
+    struct nk_crew *crew = worker->crew;
+    pthread_mutex_lock(&crew->lock);
+    if (!task->begun) do_task(task, worker);
+    while (!task->done) pthread_cond_wait(&crew->changed, &crew->lock);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+// ---- streams
 
 // Reads up to `size` bytes of the stream. Gives the lock away.
 static size_t read_on(struct nk_ahead *a, uint8_t *into, size_t size, bool all)
@@ -81,7 +135,7 @@ int64_t nk_ahead_read(void *user, void *into, size_t size, struct nk_err *err)
     struct nk_ahead *a = user;
     size_t got = 0;
     pthread_mutex_lock(&a->crew->lock);
-    while (a->filled == a->emptied && a->busy) pthread_cond_wait(&a->crew->changed, &a->crew->lock);
+    while (a->filled == a->emptied && a->busy) wait_busily(a->worker);
     if (a->filled > a->emptied)
         got = take_bytes(a, into, size);
     else if (!a->ended)
@@ -108,12 +162,14 @@ static void read_block(struct nk_ahead *a)
     if (a->size[i]) a->filled++;
 }
 
-struct nk_ahead *nk_ahead_start(struct nk_crew *crew, nk_stream_read read, void *user)
+struct nk_ahead *nk_ahead_start(const struct nk_worker *worker, nk_stream_read read, void *user)
 {
+    struct nk_crew *crew = worker->crew;
     struct nk_ahead *a = calloc(1, sizeof *a);
     if (!a) return NULL;
     a->data = malloc(BLOCKS * sizeof *a->data); // untouched, and so free, unless somebody reads ahead
     a->crew = crew;
+    a->worker = worker;
     a->read = read;
     a->user = user;
     if (!a->data) {
@@ -180,7 +236,7 @@ static void *work(void *user)
         else if (crew->all && crew->taken == crew->begun)
             break;
         else
-            pthread_cond_wait(&crew->changed, &crew->lock);
+            wait_busily(worker);
     }
     pthread_mutex_unlock(&crew->lock);
     return NULL;
@@ -196,8 +252,9 @@ int nk_crew_run(const struct nk_crew_jobs *jobs, int threads, struct nk_err *err
     pthread_mutex_init(&crew->lock, NULL);
     pthread_cond_init(&crew->changed, NULL);
     for (int i = 0; i < NK_CREW_MOST; i++) crew->worker[i] = (struct nk_worker){crew, i};
-    if (threads > NK_CREW_MOST) threads = NK_CREW_MOST;
-    while (others + 1 < threads && !pthread_create(&thread[others], NULL, work, &crew->worker[others + 1])) others++;
+    crew->threads = threads < NK_CREW_MOST ? threads : NK_CREW_MOST;
+    while (others + 1 < crew->threads && !pthread_create(&thread[others], NULL, work, &crew->worker[others + 1]))
+        others++;
     work(&crew->worker[0]);
     while (others) pthread_join(thread[--others], NULL);
     pthread_cond_destroy(&crew->changed);

@@ -172,10 +172,11 @@ static int read_passing(struct member *m, const struct nk_buf *before, struct nk
                         struct nk_err *err)
 {
     const struct nk_scan_how *how = &m->r->outer->how;
+    const struct nk_worker *worker = m->r->worker;
     struct after after = {m, before, 0};
-    struct nk_ahead *ahead = nk_ahead_start(m->r->crew, pull_after, &after);
-    int result = ahead ? nk_scan_stream(library, nk_ahead_read, ahead, how, err)
-                       : nk_scan_stream(library, pull_after, &after, how, err);
+    struct nk_ahead *ahead = nk_ahead_start(worker, pull_after, &after);
+    int result = ahead ? nk_scan_stream(library, nk_ahead_read, ahead, how, worker, err)
+                       : nk_scan_stream(library, pull_after, &after, how, worker, err);
     nk_ahead_stop(ahead);
     return result;
 }

@@ -17,7 +17,7 @@
 #define END64_SIZE     56u
 #define LONGEST_END    (END_SIZE + 65535u)
 #define MOST_DIRECTORY (256u << 20)
-#define INPUT          (256u << 10)
+#define INPUT          (128u << 10)
 #define FIRST_INPUT    4096u
 #define METHOD_STORED  0
 #define METHOD_DEFLATE 8

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nk_scan_library *streamed = nk_scan_library_new("streamed"), *mapped = nk_scan_library_new("mapped");
     struct nk_err err;
     if (streamed && mapped) {
-        int one = nk_scan_stream(streamed, give, &source, &how, &err);
+        int one = nk_scan_stream(streamed, give, &source, &how, NULL, &err);
         int other = nk_scan_bytes(mapped, nk_bytes(data, size), &how, &err);
         bool same = streamed->box_count == mapped->box_count && streamed->kernel_count == mapped->kernel_count;
         bool elf = size > 4 && !memcmp(data, "\177ELF", 4); // text and archives of objects are read in memory only

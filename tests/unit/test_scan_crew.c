@@ -96,7 +96,7 @@ static void read_numbers(void *user, void *job, const struct nk_worker *worker)
     struct nk_err err = {0};
     (void)user;
     n->reader = pthread_self();
-    struct nk_ahead *ahead = nk_ahead_start(worker->crew, give_numbers, n);
+    struct nk_ahead *ahead = nk_ahead_start(worker, give_numbers, n);
     uint32_t some[777], expected = 0;
     int64_t got = 1;
     assert_non_null(ahead);
@@ -149,6 +149,65 @@ static void reading_ahead_may_be_stopped_at_any_time(void **state)
     }
 }
 
+// ---- tasks
+
+enum { TASKS = 3000 };
+
+struct tasked {
+    struct nk_task tasks[TASKS];
+    atomic_int done[TASKS];
+    atomic_int workers; // bits
+    int jobs, offered;
+};
+
+struct one {
+    struct tasked *all;
+    int number;
+};
+
+static struct one ones[TASKS];
+
+static void do_one(void *user, int worker)
+{
+    const struct one *one = user;
+    atomic_fetch_add(&one->all->done[one->number], 1);
+    atomic_fetch_or(&one->all->workers, 1 << worker);
+    if (one->number % 100 == 0) usleep(1000);
+}
+
+static void *next_tasked(void *user)
+{
+    struct tasked *tasked = user;
+    return tasked->jobs-- > 0 ? tasked : NULL;
+}
+
+static void offer_tasks(void *user, void *job, const struct nk_worker *worker)
+{
+    struct tasked *tasked = job;
+    (void)user;
+    for (int i = 0; i < TASKS; i++) {
+        ones[i] = (struct one){tasked, i};
+        tasked->tasks[i] = (struct nk_task){.work = do_one, .user = &ones[i]};
+        if (nk_crew_offer(worker->crew, &tasked->tasks[i])) tasked->offered++;
+        if (i >= 50 && tasked->offered) nk_crew_finish(worker, &tasked->tasks[i - 50]);
+        if (i >= 50 && tasked->offered) assert_int_equal(tasked->done[i - 50], 1);
+    }
+    for (int i = TASKS - 50; tasked->offered && i < TASKS; i++) nk_crew_finish(worker, &tasked->tasks[i]);
+}
+
+static void a_task_is_done_once_by_whoever_has_time(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads < 5; threads++) {
+        struct tasked tasked = {.jobs = 1};
+        const struct nk_crew_jobs jobs = {next_tasked, offer_tasks, take_nothing, &tasked};
+        assert_int_equal(nk_crew_run(&jobs, threads, NULL), 0);
+        assert_int_equal(tasked.offered, threads > 1 ? TASKS : 0); // alone: done by who offers
+        for (int i = 0; i < TASKS; i++) assert_int_equal(tasked.done[i], threads > 1);
+        if (threads > 1) assert_true(tasked.workers & (tasked.workers - 1)); // more than one worker
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_stream_is_the_same_up_to_its_error_whoever_reads_it),
         cmocka_unit_test(a_thread_without_a_job_reads_ahead),
         cmocka_unit_test(reading_ahead_may_be_stopped_at_any_time),
+        cmocka_unit_test(a_task_is_done_once_by_whoever_has_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
