@@ -20,8 +20,10 @@ enum {
 
 // Zero at first. One budget serves all threads; they write to it only when they spend.
 struct nk_budget {
-    _Atomic uint64_t paid;  // when all that was spent will be paid for by the time that passes
-    _Atomic uint64_t usual; // what one time costs, in 1/16 ticks
+    _Alignas(64) _Atomic uint64_t due; // from then on it may be done,
+    _Atomic uint64_t rare;             // and before, when it was not done for so long
+    _Atomic uint64_t paid;             // when all that was spent will be paid for by the time that passes
+    _Atomic uint64_t usual;            // what one time costs, in 1/16 ticks
 };
 
 static inline uint64_t nk_ticks(void)
@@ -35,10 +37,18 @@ static inline uint64_t nk_ticks(void)
 #endif
 }
 
-// May it be done now? `last`: when it was done last for the same one (a stream): one for which it is done rarely is not
-// to starve beside another for which it is done whenever it may be.
-bool nk_budget_allows(struct nk_budget *budget, uint64_t now, uint64_t last);
 // It was done, and took from `start` to `end`.
 void nk_budget_spend(struct nk_budget *budget, uint64_t start, uint64_t end);
+
+bool nk_budget_allows_rare(struct nk_budget *budget, uint64_t now, uint64_t last);
+// May it be done now? `last`: when it was done last for the same one (a stream): one for which it is done rarely is not
+// to starve beside another for which it is done whenever it may be.
+static inline bool nk_budget_allows(struct nk_budget *budget, uint64_t now, uint64_t last)
+{
+    if (now >= atomic_load_explicit(&budget->due, memory_order_relaxed)) return true;
+    // `last` may be of a processor whose counter is ahead: the other function knows.
+    return now - last > atomic_load_explicit(&budget->rare, memory_order_relaxed) &&
+           nk_budget_allows_rare(budget, now, last);
+}
 
 #endif

@@ -10,14 +10,10 @@
 
 #define CALLER __builtin_return_address(0)
 
-static __attribute__((noinline)) CUresult pin(enum nk_entry_id api, CUfunction f, CUstream stream, bool per_thread,
-                                              const void *caller)
+static __attribute__((noinline)) CUresult wait_for(enum nk_entry_id api, CUfunction f, CUstream stream, bool per_thread,
+                                                   const void *caller)
 {
     bool gave_up;
-    if (nk_pin == NK_PIN_TRAIL) {
-        nk_trail_launched(stream, per_thread, nk_kernel_of(f), NULL);
-        return NK_CUDA_SUCCESS;
-    }
     CUresult r = nk_wait_stream(stream, per_thread, &gave_up);
     if (gave_up) nk_record_gave_up(f);
     if (r != NK_CUDA_SUCCESS) nk_record_launch_failed(api, f, stream, r, NK_PINNED_SYNCHRONISED, caller);
@@ -43,8 +39,9 @@ static inline __attribute__((always_inline)) CUresult launched(enum nk_entry_id 
         __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
     else
         nk_record_first_launch(f);
-    if (__builtin_expect(atomic_load_explicit(&nk_pin, memory_order_relaxed), 0))
-        return pin(api, f, stream, per_thread, caller);
+    int pin = atomic_load_explicit(&nk_pin, memory_order_relaxed);
+    if (pin == NK_PIN_LAUNCH) return wait_for(api, f, stream, per_thread, caller);
+    if (pin == NK_PIN_TRAIL) nk_trail_launched(stream, per_thread, kernel ? kernel : nk_kernel_of(f), NULL);
     return NK_CUDA_SUCCESS;
 }
 

@@ -71,7 +71,7 @@ static void put_marker(struct nk_trail_track *s, uint64_t number, struct nk_trai
 
 // Markers are put as time allows, in the order of their numbers: where another thread puts one just now, that one
 // stands for this launch too, or the next will.
-static __attribute__((noinline)) void mark(struct nk_trail_track *s, uint64_t number, struct nk_trail_note *l)
+static __attribute__((cold, noinline)) void mark(struct nk_trail_track *s, uint64_t number, struct nk_trail_note *l)
 {
     if (atomic_exchange(&s->marking, true)) return;
     if (number > s->marks) {
@@ -84,10 +84,10 @@ static __attribute__((noinline)) void mark(struct nk_trail_track *s, uint64_t nu
     s->marking = false;
 }
 
-static bool may_mark(struct nk_trail_track *s)
+static inline bool may_mark(struct nk_trail_track *s)
 {
-    return nk_pin_all ||
-           nk_budget_allows(&budget, nk_ticks(), atomic_load_explicit(&s->mark_time, memory_order_relaxed));
+    return nk_budget_allows(&budget, nk_ticks(), atomic_load_explicit(&s->mark_time, memory_order_relaxed)) ||
+           nk_pin_all;
 }
 
 // `number` is 0 while the rest changes, and known again last of all.
@@ -96,9 +96,18 @@ static struct nk_trail_note *note(struct nk_trail_track *s, uint64_t number, uin
     struct nk_trail_note *l = &s->ring[number % NK_TRAIL_RING];
     atomic_store_explicit(&l->number, 0, memory_order_relaxed);
     atomic_store_explicit(&l->what, what, memory_order_release);
-    atomic_store_explicit(&l->thread, nk_thread_id(), memory_order_release);
+    atomic_store_explicit(&l->thread, nk_thread.id ? nk_thread.id : nk_thread_id(), memory_order_release);
     atomic_store_explicit(&l->number, number, memory_order_release);
     return l;
+}
+
+static inline struct nk_trail_track *track_of(CUstream stream, bool per_thread)
+{
+    CUcontext context = NULL;
+    if (nk_trail_is_default(stream) && (nk_real.cuCtxGetCurrent(&context) || !context)) return NULL;
+    uint64_t key = nk_trail_key(stream, per_thread, context);
+    struct nk_trail_track *s = nk_trail_hold(key);
+    return __builtin_expect(s != NULL, 1) ? s : nk_trail_add(key, stream, per_thread, context);
 }
 
 void nk_trail_launched(CUstream stream, bool per_thread, struct nk_kernel *kernel, struct nk_graph *graph)
@@ -106,7 +115,7 @@ void nk_trail_launched(CUstream stream, bool per_thread, struct nk_kernel *kerne
     if (nk_thread.inside) return;
     int saved = errno;
     nk_thread.inside = true; // a signal handler that launches shall not come here too
-    struct nk_trail_track *s = nk_wait_captured(stream, per_thread) ? NULL : nk_trail_track_of(stream, per_thread);
+    struct nk_trail_track *s = nk_wait_captured(stream, per_thread) ? NULL : track_of(stream, per_thread);
     if (s) {
         uint64_t number = ++s->launched;
         struct nk_trail_note *l = note(s, number, graph ? (uintptr_t)graph | 1 : (uintptr_t)kernel);
@@ -131,7 +140,7 @@ void nk_trail_wait_stream(struct nk_trail_wait *wait, CUstream stream, bool per_
 {
     int saved = errno;
     CUcontext context = NULL;
-    bool known = (uintptr_t)stream > 2 || !nk_real.cuCtxGetCurrent(&context);
+    bool known = !nk_trail_is_default(stream) || !nk_real.cuCtxGetCurrent(&context);
     struct nk_trail_track *s = known ? nk_trail_hold(nk_trail_key(stream, per_thread, context)) : NULL;
     if (s) {
         look(wait, s);
@@ -167,7 +176,8 @@ void nk_trail_waited(const struct nk_trail_wait *wait)
 // A last marker: nothing else will tell that its launches ended, and only then is its place free for another stream.
 void nk_trail_stream_ending(CUstream stream)
 {
-    struct nk_trail_track *s = (uintptr_t)stream > 2 && !nk_thread.inside ? nk_trail_hold((uintptr_t)stream) : NULL;
+    struct nk_trail_track *s =
+        nk_trail_is_default(stream) || nk_thread.inside ? NULL : nk_trail_hold((uintptr_t)stream);
     if (!s) return;
     int saved = errno;
     uint64_t launched = s->launched;

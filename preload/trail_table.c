@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "trail_table.h"
 
-#include "base/table.h"
 #include "record.h"
 #include "wait.h"
 
@@ -10,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MOST_CONTEXTS = 64, MOST_PROBES = 32 };
+enum { MOST_CONTEXTS = 64 };
 
 static struct nk_trail_context_entry contexts[MOST_CONTEXTS];
 struct nk_trail_track nk_trail_tracks[NK_TRAIL_STREAMS];
@@ -30,33 +29,10 @@ static uint64_t thread_number(void)
 
 static bool is_own(CUstream stream, bool per_thread) { return stream == (CUstream)2 || (!stream && per_thread); }
 
-// The default nk_trail_tracks have one handle in all contexts, and in all threads; the handles of others are their own,
-// and even.
-uint64_t nk_trail_key(CUstream stream, bool per_thread, CUcontext context)
+uint64_t nk_trail_default_key(CUstream stream, bool per_thread, CUcontext context)
 {
-    if ((uintptr_t)stream > 2) return (uintptr_t)stream;
     uint64_t owner = is_own(stream, per_thread) ? thread_number() : 0;
     return nk_hash_u64((uintptr_t)context ^ nk_hash_u64(owner)) | 3;
-}
-
-static struct nk_trail_track *place(uint64_t key, unsigned probe)
-{
-    return &nk_trail_tracks[(nk_hash_u64(key) + probe) % NK_TRAIL_STREAMS];
-}
-
-// The stream of that key, held until `let_go`; NULL: there is none.
-struct nk_trail_track *nk_trail_hold(uint64_t key)
-{
-    for (unsigned i = 0; i < MOST_PROBES; i++) {
-        struct nk_trail_track *s = place(key, i);
-        uint64_t there = s->key;
-        if (!there) return NULL;
-        if (there != key) continue;
-        s->users++;
-        if (s->key == key) return s;
-        s->users--;
-    }
-    return NULL;
 }
 
 // How many of the first `launched` launches are known to have ended.
@@ -77,7 +53,7 @@ void nk_trail_have_ended(struct nk_trail_track *s, uint64_t launches)
     while (before < launches && !atomic_compare_exchange_weak(&s->ended, &before, launches)) continue;
 }
 
-// ---- contexts and nk_trail_tracks that are new; with the lock held
+// ---- contexts and streams that are new; with the lock held
 
 static enum nk_trail_how how_to_mark(CUdevice device)
 {
@@ -128,8 +104,8 @@ static bool may_be_reused(const struct nk_trail_track *s)
 static struct nk_trail_track *choose(uint64_t key)
 {
     struct nk_trail_track *old = NULL;
-    for (unsigned i = 0; i < MOST_PROBES; i++) {
-        struct nk_trail_track *s = place(key, i);
+    for (unsigned i = 0; i < NK_TRAIL_MOST_PROBES; i++) {
+        struct nk_trail_track *s = nk_trail_place(key, i);
         if (!s->key) return s;
         if (may_be_reused(s) && (!old || (s->gone && !old->gone))) old = s;
     }
@@ -166,15 +142,11 @@ static struct nk_trail_track *add(uint64_t key, CUstream handle, bool per_thread
     return s;
 }
 
-struct nk_trail_track *nk_trail_track_of(CUstream handle, bool per_thread)
+struct nk_trail_track *nk_trail_add(uint64_t key, CUstream stream, bool per_thread, CUcontext context)
 {
-    CUcontext context = NULL;
-    if ((uintptr_t)handle <= 2 && nk_real.cuCtxGetCurrent(&context)) return NULL;
-    uint64_t key = nk_trail_key(handle, per_thread, context);
-    struct nk_trail_track *s = nk_trail_hold(key);
-    if (s || (!context && nk_real.cuCtxGetCurrent(&context)) || !context) return s;
+    if (!context && (nk_real.cuCtxGetCurrent(&context) || !context)) return NULL;
     pthread_mutex_lock(&nk_trail_lock);
-    s = add(key, handle, per_thread, context);
+    struct nk_trail_track *s = add(key, stream, per_thread, context);
     pthread_mutex_unlock(&nk_trail_lock);
     return s;
 }

@@ -8,9 +8,11 @@
 
 #include "trail.h"
 
+#include "base/table.h"
+
 #include <pthread.h>
 
-enum { NK_TRAIL_MOST_EVENTS = 64 };
+enum { NK_TRAIL_MOST_EVENTS = 64, NK_TRAIL_MOST_PROBES = 32 };
 enum nk_trail_how {
     NK_TRAIL_BY_EVENTS,
     NK_TRAIL_BY_WRITE,
@@ -49,7 +51,7 @@ struct nk_trail_track {
     _Atomic bool by_events, gone;
     _Atomic CUresult stopped;
     uint32_t thread;
-    _Atomic uint64_t born;  // tells nk_trail_tracks apart that had this place
+    _Atomic uint64_t born;  // tells streams apart that had this place
     _Atomic uint64_t ended; // launches known to have ended by events, or because they were waited for
     _Atomic uint64_t marks; // the last launch with a marker
     unsigned events;        // recorded so far
@@ -63,13 +65,38 @@ extern unsigned nk_trail_place_of[NK_TRAIL_STREAMS]; // the places that were eve
 extern _Atomic unsigned nk_trail_places;
 extern pthread_mutex_t nk_trail_lock;
 
-// The name of a stream in the table. The default streams need their context, others ignore it.
-uint64_t nk_trail_key(CUstream stream, bool per_thread, CUcontext context);
+// The name of a stream in the table. The default streams have one handle in all contexts, and in all threads; the
+// handles of others are their own, and even. `context` is theirs that have none of their own.
+uint64_t nk_trail_default_key(CUstream stream, bool per_thread, CUcontext context);
+static inline bool nk_trail_is_default(CUstream stream) { return (uintptr_t)stream <= 2; }
+static inline uint64_t nk_trail_key(CUstream stream, bool per_thread, CUcontext context)
+{
+    return nk_trail_is_default(stream) ? nk_trail_default_key(stream, per_thread, context) : (uintptr_t)stream;
+}
+
+static inline struct nk_trail_track *nk_trail_place(uint64_t key, unsigned probe)
+{
+    return &nk_trail_tracks[(nk_hash_u64(key) + probe) % NK_TRAIL_STREAMS];
+}
+
 // The track of that stream, held until nk_trail_let_go; NULL: there is none.
-struct nk_trail_track *nk_trail_hold(uint64_t key);
-// The same, made when the stream is new; NULL: there is no room, or no context.
-struct nk_trail_track *nk_trail_track_of(CUstream stream, bool per_thread);
+static inline struct nk_trail_track *nk_trail_hold(uint64_t key)
+{
+    for (unsigned i = 0; i < NK_TRAIL_MOST_PROBES; i++) {
+        struct nk_trail_track *s = nk_trail_place(key, i);
+        uint64_t there = s->key;
+        if (!there) return NULL;
+        if (there != key) continue;
+        s->users++;
+        if (s->key == key) return s;
+        s->users--;
+    }
+    return NULL;
+}
+
 static inline void nk_trail_let_go(struct nk_trail_track *track) { track->users--; }
+// The track of a new stream, held; NULL: there is no room, or no context (`context` is NULL: the current one).
+struct nk_trail_track *nk_trail_add(uint64_t key, CUstream stream, bool per_thread, CUcontext context);
 
 // How many of the first `launched` launches are known to have ended.
 uint64_t nk_trail_ended(const struct nk_trail_track *track, uint64_t launched);

@@ -15,12 +15,9 @@ static CUresult ask_captured(CUstream stream, bool per_thread, int *status)
     return per_thread ? nk_real.cuStreamIsCapturing_ptsz(stream, status) : nk_real.cuStreamIsCapturing(stream, status);
 }
 
-bool nk_wait_captured(CUstream stream, bool per_thread)
+bool nk_wait_ask_captured(CUstream stream, bool per_thread)
 {
     int status;
-    if (!atomic_load_explicit(&nk_captures.open, memory_order_relaxed) &&
-        !atomic_load_explicit(&nk_captures.unknown, memory_order_relaxed))
-        return false;
     CUresult r = ask_captured(stream, per_thread, &status);
     // An error (906: the legacy stream, while another one is captured) also means: do not touch this stream. 500 comes
     // from drivers older than CUDA 10, which cannot capture.

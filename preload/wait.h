@@ -22,8 +22,14 @@ void nk_wait_capture_begins(void);
 CUresult nk_wait_capture_begun(CUstream stream, bool per_thread, CUresult r);
 CUresult nk_wait_capture_ended(CUstream stream, bool per_thread, CUresult r);
 
+bool nk_wait_ask_captured(CUstream stream, bool per_thread);
 // Must the stream be left alone? `per_thread`: stream 0 is the thread's own default stream (a _ptsz function).
-bool nk_wait_captured(CUstream stream, bool per_thread);
+static inline bool nk_wait_captured(CUstream stream, bool per_thread)
+{
+    bool none = !atomic_load_explicit(&nk_captures.open, memory_order_relaxed) &&
+                !atomic_load_explicit(&nk_captures.unknown, memory_order_relaxed);
+    return __builtin_expect(none, 1) ? false : nk_wait_ask_captured(stream, per_thread);
+}
 // This thread becomes relaxed; what to hand to nk_wait_strict afterwards (-1: the driver cannot, nothing to give back).
 int nk_wait_relax(void);
 void nk_wait_strict(int mode);
