@@ -151,8 +151,8 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
     failure->counter = nk_writer_counter(&nk_core.writer, &record.counter);
     record.stack = add_stack();
     record.python = add_python();
+    __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED);
     nk_writer_add(&nk_core.writer, NK_REC_FAILURE, &record, sizeof record, NULL, 0);
-    __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED); // before the rest: it is what must not be lost
     if (event->pinned == NK_PINNED_TRAIL) nk_core_trail(failure->id);
     // 400: what 12.8 and 12.9 runtimes answer, EAGER, for a kernel whose fat binary was refused at their start.
     if (nk_result_is_image(event->result) || event->result == NK_CUDA_INVALID_HANDLE)

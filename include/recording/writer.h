@@ -21,7 +21,7 @@ struct nk_writer_block {
     uint64_t *at;    // the mapping
     size_t size;     // its bytes
     uint64_t offset; // of the counters in the file
-    bool shared;     // false: ordinary memory, which nk_writer_close and an EXIT record copy to the file
+    bool shared;     // false: ordinary memory, which nk_writer_close, a FAILURE and an EXIT record copy to the file
 };
 
 struct nk_writer {

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,7 +18,8 @@ enum {
     LONGEST_TEXT = 1 << 20,        // bytes
     LARGEST_RECORD = (1 << 30) - 8 // bytes
 };
-// File systems that never overwrite in place: a page of a full one cannot be written, and the writer gets SIGBUS.
+// File systems that write each page to a new place: for one of a full disk, or of a quota that is used up, there may be
+// none, and the program gets SIGBUS. Btrfs does so too in files that it was asked to overwrite in place (measured).
 enum { BTRFS = 0x9123683e, ZFS = 0x2fc12fc1, BCACHEFS = (int)0xca451a4e };
 
 static bool ours(const struct nk_writer *w)
@@ -78,16 +77,6 @@ static int high(int fd)
     return moved;
 }
 
-// Btrfs overwrites in place only in files that were marked so while they were empty.
-static void ask_in_place(int fd)
-{
-    struct statfs fs;
-    long flags = 0;
-    if (fstatfs(fd, &fs) || (uint32_t)fs.f_type != (uint32_t)BTRFS || ioctl(fd, FS_IOC_GETFLAGS, &flags)) return;
-    flags |= FS_NOCOW_FL;
-    ioctl(fd, FS_IOC_SETFLAGS, &flags);
-}
-
 // Takes over a new, empty file. False, and the writer is as if it had lost it, when not even a header can be written.
 static bool begin(struct nk_writer *w, int fd)
 {
@@ -98,7 +87,6 @@ static bool begin(struct nk_writer *w, int fd)
         w->fd = fd;
         w->device = st.st_dev;
         w->inode = st.st_ino;
-        ask_in_place(fd);
     }
     if (!put(w, &header, sizeof header, 0)) return false;
     w->end = sizeof header;
@@ -145,7 +133,7 @@ void nk_writer_add(struct nk_writer *w, enum nk_record_type type, const void *he
 {
     int saved = errno;
     if (w->fd < 0 || head_size > UINT16_MAX || tail_size > LARGEST_RECORD - head_size - 16) return;
-    if (type == NK_REC_EXIT) flush(w);
+    if (type == NK_REC_EXIT || type == NK_REC_FAILURE) flush(w);
     size_t size = sizeof(struct nk_record_header) + head_size + tail_size, padded = (size + 7) & ~(size_t)7;
     struct nk_record_header header = {(uint32_t)padded, (uint16_t)type, (uint16_t)head_size};
     nk_buf_clear(&w->scratch);
@@ -189,10 +177,8 @@ static bool overwrites_in_place(int fd)
 {
     struct statfs fs;
     if (fstatfs(fd, &fs)) return false;
-    if ((uint32_t)fs.f_type == (uint32_t)ZFS || (uint32_t)fs.f_type == (uint32_t)BCACHEFS) return false;
-    if ((uint32_t)fs.f_type != (uint32_t)BTRFS) return true;
-    long flags = 0;
-    return !ioctl(fd, FS_IOC_GETFLAGS, &flags) && (flags & FS_NOCOW_FL);
+    uint32_t type = (uint32_t)fs.f_type;
+    return type != (uint32_t)BTRFS && type != (uint32_t)ZFS && type != (uint32_t)BCACHEFS;
 }
 
 // Writes the record of a block of `n` counters: its head, a gap up to the next page, and zeros, which (unlike a hole)

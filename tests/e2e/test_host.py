@@ -198,6 +198,26 @@ def test_a_full_disk_costs_the_recording_and_not_the_program(run, program, store
     assert "calls that failed after that and are not in it: 80" in out.stderr or kilobytes == 4 or "FAILED" in out.stderr
 
 
+# The same with a file system that has quotas, of which as much is left.
+WITH_QUOTA = [*MOUNTED[:-2], """
+disk=$NOKERNEL_DIR.disk; rm -f "$disk"; truncate -s 128M "$disk"; mkdir -p "$NOKERNEL_DIR"
+{ mkfs.btrfs -q "$disk" && mount -o loop "$disk" "$NOKERNEL_DIR" && btrfs quota enable "$NOKERNEL_DIR" &&
+  btrfs subvolume create "$NOKERNEL_DIR/of" && btrfs qgroup limit ${KILOBYTES}k "$NOKERNEL_DIR/of"; } >/dev/null 2>&1 || exit 125
+export NOKERNEL_DIR=$NOKERNEL_DIR/of; exec "$@" """, "sh"]
+
+
+@pytest.mark.parametrize("kilobytes", [64, *range(88, 129, 4), 256])
+def test_a_quota_that_is_used_up_costs_the_recording_and_not_the_program(run, program, kilobytes):
+    """A page of a mapped file that has no place on the disk any more is a SIGBUS."""
+    out = run(*WITH_QUOTA, program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), 4, 20, env={"KILOBYTES": kilobytes},
+              exit_report=False)
+    if out.code == 125:
+        warnings.warn("no file system with quotas may be mounted here (as root, with btrfs-progs): they are not tried")
+        return
+    assert out.lines == ["good 80", "bad 80"]
+    assert "FAILED  k_b" in out.stderr or out.stderr.count("Disk quota exceeded") == 1, out.stderr
+
+
 @pytest.mark.skipif("mounted" not in FULL_DISKS, reason="no file system may be mounted here")
 def test_a_file_system_that_may_only_be_read_costs_the_recording_and_not_the_report(run, program):
     read_only = [*MOUNTED[:-2], MOUNTED[-2].replace("size=", "ro,size="), "sh"]
