@@ -82,6 +82,16 @@ def test_a_launch_through_a_runtime_that_fails_otherwise_is_no_missing_image(run
     assert (claims.missing_count(out.report), out.report["summary"]["other"]) == (0, 1)
 
 
+@pytest.mark.parametrize("version,static", [("11.8", False), ("12.4", False), ("12.9", True), ("13.5", False), ("13.5", True)])
+def test_a_kernel_whose_ptx_may_not_be_compiled_is_told_with_the_setting(run, program, version, static):
+    """223: nothing is missing, the user has switched the driver's compiler off."""
+    out = run(program("launches", version, ["80"], ["ptx80"], static=static), "a", "b", env={"CUDA_DISABLE_PTX_JIT": "1"})
+    assert out.lines[:2] == ["a 0", "b 223"]
+    failure = claims.failed(out.report, claims.B, 223, "launches", knowable=claims.knows_name(version, static))
+    assert (failure["reason"], failure["contradiction"]) == ("jit-disabled", False), failure
+    assert "CUDA_DISABLE_PTX_JIT" in words(out)
+
+
 def test_a_damaged_image_is_said_to_be_damaged(run, store, tmp_path):
     """Not only what the driver says: the file itself is cut in the middle."""
     whole = images.container(store, ["80"], [A]).read_bytes()

@@ -1,7 +1,7 @@
 """The Python lines that made a failing call are those that Python itself would show, whatever its version.
 
-Interpreters: the one of the tests, the distribution's, those of pyenv, and what NOKERNEL_PYTHONS names (paths with ":"
-between them). Versions that are not there are told in the warnings at the end of the run.
+Interpreters: the one of the tests, the distribution's, those of pyenv and of scripts/get-pythons, and what
+NOKERNEL_PYTHONS names (paths with ":" between them). Versions that are not there are told in the warnings at the end of the run.
 """
 
 import functools
@@ -17,7 +17,7 @@ import pytest
 
 import claims
 from conftest import ROOT
-from fixtures import images, programs
+from fixtures import images, programs, toolkit
 
 APP = ROOT / "tests" / "e2e" / "apps" / "python_stack.py"
 WANTED = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t"]
@@ -30,7 +30,8 @@ pytestmark = pytest.mark.sanitized
 def interpreters():
     """{"3.11.2": path}: one of each release."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    places = [sys.executable, *sorted(Path("/usr/bin").glob("python3.*[0-9t]")), *sorted(pyenv.glob("versions/*/bin/python"))]
+    places = [sys.executable, *sorted(Path("/usr/bin").glob("python3.*[0-9t]")), *sorted(pyenv.glob("versions/*/bin/python")),
+              *sorted(toolkit.CACHE.glob("pythons/*/bin/python"))]
     found = {}
     for path in [*places, *os.environ.get("NOKERNEL_PYTHONS", "").split(":")]:
         done = subprocess.run([path, "-c", ASK], capture_output=True, text=True) if path else None
@@ -102,7 +103,7 @@ def test_versions_that_are_not_on_this_machine_are_named():
     missing = set(WANTED) - {series(release) for release in interpreters()}
     if missing:
         names = ", ".join(v for v in WANTED if v in missing)
-        warnings.warn(f"Python stacks were tested on {', '.join(interpreters())}; not here: {names}")
+        warnings.warn(f"Python stacks were tested on {', '.join(interpreters())}; not here: {names} (scripts/get-pythons)")
     assert interpreters()
 
 
