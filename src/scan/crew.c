@@ -33,7 +33,7 @@ struct nk_ahead {
     nk_stream_read read;
     void *user;
     bool busy; // a thread is reading
-    bool ended;
+    bool ended, stopped;
     int64_t last; // what `read` returned at the end: 0 or -1
     struct nk_err err;
     uint64_t filled, emptied; // blocks so far; block i lies in data[i % BLOCKS]
@@ -95,23 +95,29 @@ void nk_crew_finish(const struct nk_worker *worker, struct nk_task *task)
 
 // ---- streams
 
-// Reads up to `size` bytes of the stream. Gives the lock away.
-static size_t read_on(struct nk_ahead *a, uint8_t *into, size_t size, bool all)
+// Reads up to `size` bytes of the stream, which is busy; `full`: as many, unless it ends before. Gives the lock away.
+static size_t read_on(struct nk_ahead *a, uint8_t *into, size_t size, bool full)
 {
     size_t have = 0;
     int64_t got = 1;
-    a->busy = true;
     pthread_mutex_unlock(&a->crew->lock);
     do {
         got = a->read(a->user, into + have, size - have, &a->err);
         if (got > 0) have += (size_t)got;
-    } while (all && got > 0 && have < size);
+    } while (full && got > 0 && have < size);
     pthread_mutex_lock(&a->crew->lock);
-    a->busy = false;
     a->ended = got <= 0;
     a->last = got < 0 ? -1 : 0;
-    pthread_cond_broadcast(&a->crew->changed);
     return have;
+}
+
+static size_t read_now(struct nk_ahead *a, uint8_t *into, size_t size)
+{
+    a->busy = true;
+    size_t got = read_on(a, into, size, false);
+    a->busy = false;
+    pthread_cond_broadcast(&a->crew->changed);
+    return got;
 }
 
 // Takes bytes that were read ahead. Gives the lock away.
@@ -139,27 +145,36 @@ int64_t nk_ahead_read(void *user, void *into, size_t size, struct nk_err *err)
     if (a->filled > a->emptied)
         got = take_bytes(a, into, size);
     else if (!a->ended)
-        got = read_on(a, into, size, false);
+        got = read_now(a, into, size);
     pthread_mutex_unlock(&a->crew->lock);
     if (got) return (int64_t)got;
     if (a->last < 0 && err) *err = a->err;
     return a->last;
 }
 
-// A stream of which a block should be read ahead.
+static bool has_room(const struct nk_ahead *a) { return !a->ended && a->filled < a->emptied + BLOCKS; }
+
+// A stream that should be read ahead.
 static struct nk_ahead *wanting(const struct nk_crew *crew)
 {
     struct nk_ahead *a = crew->streams;
-    while (a && (a->busy || a->ended || a->filled == a->emptied + BLOCKS)) a = a->next;
+    while (a && (a->busy || !has_room(a))) a = a->next;
     return a;
 }
 
-// Reads a block ahead. Gives the lock away.
-static void read_block(struct nk_ahead *a)
+// Reads ahead as far as there is room. The stream stays busy from block to block: if both threads took turns at reading
+// it, each turn would cost the time in which the other wakes up. Gives the lock away.
+static void read_ahead(struct nk_ahead *a)
 {
-    size_t i = a->filled % BLOCKS;
-    a->size[i] = read_on(a, a->data[i], BLOCK, true);
-    if (a->size[i]) a->filled++;
+    a->busy = true;
+    while (has_room(a) && !a->stopped) {
+        size_t i = a->filled % BLOCKS;
+        a->size[i] = read_on(a, a->data[i], BLOCK, true);
+        if (a->size[i]) a->filled++;
+        pthread_cond_broadcast(&a->crew->changed);
+    }
+    a->busy = false;
+    pthread_cond_broadcast(&a->crew->changed);
 }
 
 struct nk_ahead *nk_ahead_start(const struct nk_worker *worker, nk_stream_read read, void *user)
@@ -192,6 +207,7 @@ void nk_ahead_stop(struct nk_ahead *a)
     struct nk_ahead **link = &a->crew->streams;
     while (*link != a) link = &(*link)->next;
     *link = a->next;
+    a->stopped = true;
     while (a->busy) pthread_cond_wait(&a->crew->changed, &a->crew->lock);
     pthread_mutex_unlock(&a->crew->lock);
     free(a->data);
@@ -232,7 +248,7 @@ static void *work(void *user)
         if (do_job(worker)) continue;
         struct nk_ahead *stream = wanting(crew);
         if (stream)
-            read_block(stream);
+            read_ahead(stream);
         else if (crew->all && crew->taken == crew->begun)
             break;
         else
