@@ -36,7 +36,8 @@ void nk_held_read(struct nk_exercised *e)
 {
     struct nk_progress progress;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct nk_scan_options how = {.how = {true, false, processors > 16 ? 16 : processors < 1 ? 1 : (int)processors}};
+    int threads = processors > 16 ? 16 : processors < 1 ? 1 : (int)processors;
+    struct nk_scan_options how = {.how = {.kernels = true, .threads = threads}};
     nk_progress_start(&progress, STDERR_FILENO);
     for (size_t i = 1; i < e->library_count && !e->failed; i++) {
         struct nk_scan scan = {0};
