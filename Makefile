@@ -165,7 +165,7 @@ check-abi:
 	$Qscripts/check-abi
 
 bench: all sim
-	$Qtests/bench/run && tests/bench/modes && tests/bench/failing && tests/bench/merge && tests/bench/doctor && tests/bench/scan
+	$Qtests/bench/run && tests/bench/modes && tests/bench/step && tests/bench/failing && tests/bench/merge && tests/bench/doctor && tests/bench/scan
 
 # ---- the rest
 .PHONY: install help clean

@@ -10,6 +10,20 @@ BENCH = BUILD / "bench"
 COMMAND = BUILD / "nokernel"
 CACHE = Path(os.environ.get("NOKERNEL_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nokernel")
 TORCH = CACHE / "sets" / "torch-cuda12"
+# On one processor and at the same addresses: else one process differs from the next by 10 % and more.
+STEADY = ["taskset", "-c", str(max(os.sched_getaffinity(0))), "setarch", "-R"]
+TRAINING = """
+import time, torch
+x = torch.linspace(-3, 3, 2000, device="cuda")
+y = torch.sin(x)
+p = [torch.nn.Parameter(torch.ones((), device="cuda")) for _ in range(4)]
+optimiser = torch.optim.Adam(p, lr=0.03)
+def step():
+    loss = (p[0] + p[1] * x + p[2] * x**2 + p[3] * x**3 - y).pow(2).mean()
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+"""
 
 
 def build_null_driver():
