@@ -108,9 +108,11 @@ static bool ensure(struct window *w, uint64_t at, uint64_t size)
         drop(w, (size_t)(behind - stay));
         end = at - w->base + size;
     }
-    if (!make_room(w, (size_t)end + STEP)) return false;
+    // Room for a step more than is wanted, so that it is not made anew for each few bytes.
+    if (end + STEP / 2 > w->capacity && !make_room(w, (size_t)end + STEP)) return false;
+    size_t most = w->capacity < end + STEP ? w->capacity : (size_t)end + STEP;
     while (w->size < end && !w->ended) {
-        int64_t got = w->read(w->user, w->data + w->size, (size_t)end + STEP - w->size, w->err);
+        int64_t got = w->read(w->user, w->data + w->size, most - w->size, w->err);
         if (got < 0) w->failed = true;
         if (got <= 0)
             w->ended = true;
