@@ -48,7 +48,7 @@ int64_t nk_bytes_find(struct nk_bytes view, uint64_t from, const void *needle, s
     uint64_t last = view.size - size; // where it may begin at the latest
     for (uint64_t at = from; at <= last;) {
         at = pass_over(view, at, last, wanted);
-        for (uint64_t stop = last - at < 64 ? last + 1 : at + 64; at < stop; at++)
+        for (uint64_t stop = at + 63 <= last ? at + 64 : last + 1; at < stop; at++)
             if (view.data[at] == wanted.data[0] && !memcmp(view.data + at, wanted.data, size)) return (int64_t)at;
     }
     return -1;

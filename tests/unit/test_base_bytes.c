@@ -203,6 +203,18 @@ TEST(a_match_that_would_reach_beyond_the_end_is_none)
     drop(view);
 }
 
+TEST(a_match_behind_the_end_is_none_however_long_the_view_is)
+{
+    (void)state;
+    for (size_t size = 0; size <= 300; size++) {
+        char text[310];
+        memset(text, 'x', sizeof text);
+        memcpy(text + size, "ab", 2);
+        assert_int_equal(nk_bytes_find(nk_bytes(text, size), 0, "ab", 2), -1);
+        assert_int_equal(nk_bytes_find(nk_bytes(text, size), 0, "a", 1), -1);
+    }
+}
+
 TEST(a_search_from_beyond_the_end_finds_nothing)
 {
     (void)state;
@@ -243,6 +255,7 @@ static const struct CMUnitTest tests[] = {
     T(the_first_match_at_or_after_the_start_is_found),
     T(a_match_is_found_at_every_place_of_a_long_view),
     T(a_match_that_would_reach_beyond_the_end_is_none),
+    T(a_match_behind_the_end_is_none_however_long_the_view_is),
     T(a_search_from_beyond_the_end_finds_nothing),
     T(a_prefix_longer_than_the_view_is_none),
     T(views_are_equal_by_size_and_bytes),
