@@ -90,11 +90,13 @@ static inline bool may_mark(struct nk_trail_track *s)
            nk_pin_all;
 }
 
-// `number` is 0 while the rest changes, and known again last of all.
+// `number` is 0 while the rest changes, and known again last of all. A marker may have been noted here for a stream
+// that had this place before.
 static struct nk_trail_note *note(struct nk_trail_track *s, uint64_t number, uintptr_t what)
 {
     struct nk_trail_note *l = &s->ring[number % NK_TRAIL_RING];
     atomic_store_explicit(&l->number, 0, memory_order_relaxed);
+    atomic_store_explicit(&l->marked, 0, memory_order_relaxed);
     atomic_store_explicit(&l->what, what, memory_order_release);
     atomic_store_explicit(&l->thread, nk_thread.id ? nk_thread.id : nk_thread_id(), memory_order_release);
     atomic_store_explicit(&l->number, number, memory_order_release);

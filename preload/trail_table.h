@@ -13,11 +13,8 @@
 #include <pthread.h>
 
 enum { NK_TRAIL_MOST_EVENTS = 64, NK_TRAIL_MOST_PROBES = 32 };
-enum nk_trail_how {
-    NK_TRAIL_BY_EVENTS,
-    NK_TRAIL_BY_WRITE,
-    NK_TRAIL_BY_WRITE_V1
-}; // how the nk_trail_tracks of a context are marked
+// How the streams of a context are marked.
+enum nk_trail_how { NK_TRAIL_BY_EVENTS, NK_TRAIL_BY_WRITE, NK_TRAIL_BY_WRITE_V1 };
 
 struct nk_trail_context_entry {
     _Atomic(CUcontext) handle; // NULL: free

@@ -4,6 +4,7 @@
 //   threads  the same in 4 threads, each in a stream of its own
 //   beside   for COUNT ms, and every 20 ms one of b in another stream; then COUNT more, and memory is filled
 //   churn    COUNT streams: one launch, destroyed; then b in a new one
+//   again    COUNT streams: two launches, destroyed; then a, a, b, a, a in a new one
 // It says how many microseconds the launches took.
 #include "graph.h"
 
@@ -72,6 +73,18 @@ static void churn(void)
     say("b", launch_on("b", stream));
 }
 
+static void again(void)
+{
+    static const char *const last[] = {"a", "a", "b", "a", "a"};
+    stream_t stream;
+    for (long i = 0; i < count; i++) {
+        cudaStreamCreateWithFlags(&stream, NON_BLOCKING);
+        if (launch_on("a", stream) | launch_on("a", stream) | cudaStreamDestroy(stream)) say("stream", 1);
+    }
+    cudaStreamCreateWithFlags(&stream, NON_BLOCKING);
+    for (int i = 0; i < 5; i++) say(last[i], launch_on(last[i], stream));
+}
+
 int main(int argc, char **argv)
 {
     static char *one[] = {"a"};
@@ -88,6 +101,7 @@ int main(int argc, char **argv)
     if (!strcmp(how, "threads")) in_threads();
     if (!strcmp(how, "beside")) beside();
     if (!strcmp(how, "churn")) churn();
+    if (!strcmp(how, "again")) again();
     printf("took %ld\n", now() - start);
     say("sync", cudaDeviceSynchronize());
     return 0;
