@@ -20,6 +20,14 @@ static __attribute__((noinline)) CUresult wait_for(enum nk_entry_id api, CUfunct
     return r;
 }
 
+static __attribute__((noinline)) CUresult pin_down(int pin, enum nk_entry_id api, CUfunction f, CUstream stream,
+                                                   bool per_thread, const void *caller)
+{
+    if (pin == NK_PIN_LAUNCH) return wait_for(api, f, stream, per_thread, caller);
+    nk_trail_launched(stream, per_thread, nk_kernel_of(f), NULL);
+    return NK_CUDA_SUCCESS;
+}
+
 static __attribute__((cold, noinline)) CUresult failed(enum nk_entry_id api, CUfunction f, CUstream stream, CUresult r,
                                                        const void *caller)
 {
@@ -40,9 +48,7 @@ static inline __attribute__((always_inline)) CUresult launched(enum nk_entry_id 
     else
         nk_record_first_launch(f);
     int pin = atomic_load_explicit(&nk_pin, memory_order_relaxed);
-    if (pin == NK_PIN_LAUNCH) return wait_for(api, f, stream, per_thread, caller);
-    if (pin == NK_PIN_TRAIL) nk_trail_launched(stream, per_thread, kernel ? kernel : nk_kernel_of(f), NULL);
-    return NK_CUDA_SUCCESS;
+    return __builtin_expect(pin == NK_PIN_OFF, 1) ? NK_CUDA_SUCCESS : pin_down(pin, api, f, stream, per_thread, caller);
 }
 
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
