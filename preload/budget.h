@@ -40,6 +40,7 @@ static inline uint64_t nk_ticks(void)
 // It was done, and took from `start` to `end`.
 void nk_budget_spend(struct nk_budget *budget, uint64_t start, uint64_t end);
 
+// What nk_budget_allows asks before it is due, of one for which it was not done for long.
 bool nk_budget_allows_rare(struct nk_budget *budget, uint64_t now, uint64_t last);
 // May it be done now? `last`: when it was done last for the same one (a stream): one for which it is done rarely is not
 // to starve beside another for which it is done whenever it may be.

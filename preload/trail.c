@@ -65,8 +65,9 @@ static void put_marker(struct nk_trail_track *s, uint64_t number, struct nk_trai
         r = record_event(s, number);
     }
     s->stopped = r;
-    if (!r) s->marks = number;
-    if (!r) atomic_store_explicit(&l->marked, number, memory_order_relaxed);
+    if (r) return;
+    s->marks = number;
+    atomic_store_explicit(&l->marked, number, memory_order_relaxed);
 }
 
 // Markers are put as time allows, in the order of their numbers: where another thread puts one just now, that one
@@ -103,11 +104,20 @@ static struct nk_trail_note *note(struct nk_trail_track *s, uint64_t number, uin
     return l;
 }
 
+// False: a default stream, and no context that it could be of.
+static inline bool key_of(CUstream stream, bool per_thread, CUcontext *context, uint64_t *key)
+{
+    *context = NULL;
+    if (nk_trail_is_default(stream) && (nk_real.cuCtxGetCurrent(context) || !*context)) return false;
+    *key = nk_trail_key(stream, per_thread, *context);
+    return true;
+}
+
 static inline struct nk_trail_track *track_of(CUstream stream, bool per_thread)
 {
-    CUcontext context = NULL;
-    if (nk_trail_is_default(stream) && (nk_real.cuCtxGetCurrent(&context) || !context)) return NULL;
-    uint64_t key = nk_trail_key(stream, per_thread, context);
+    CUcontext context;
+    uint64_t key;
+    if (!key_of(stream, per_thread, &context, &key)) return NULL;
     struct nk_trail_track *s = nk_trail_hold(key);
     return __builtin_expect(s != NULL, 1) ? s : nk_trail_add(key, stream, per_thread, context);
 }
@@ -141,9 +151,9 @@ static void look(struct nk_trail_wait *wait, const struct nk_trail_track *s)
 void nk_trail_wait_stream(struct nk_trail_wait *wait, CUstream stream, bool per_thread)
 {
     int saved = errno;
-    CUcontext context = NULL;
-    bool known = !nk_trail_is_default(stream) || !nk_real.cuCtxGetCurrent(&context);
-    struct nk_trail_track *s = known ? nk_trail_hold(nk_trail_key(stream, per_thread, context)) : NULL;
+    CUcontext context;
+    uint64_t key;
+    struct nk_trail_track *s = key_of(stream, per_thread, &context, &key) ? nk_trail_hold(key) : NULL;
     if (s) {
         look(wait, s);
         nk_trail_let_go(s);
@@ -178,8 +188,7 @@ void nk_trail_waited(const struct nk_trail_wait *wait)
 // A last marker: nothing else will tell that its launches ended, and only then is its place free for another stream.
 void nk_trail_stream_ending(CUstream stream)
 {
-    struct nk_trail_track *s =
-        nk_trail_is_default(stream) || nk_thread.inside ? NULL : nk_trail_hold((uintptr_t)stream);
+    struct nk_trail_track *s = nk_thread.inside ? NULL : nk_trail_hold_own(stream);
     if (!s) return;
     int saved = errno;
     uint64_t launched = s->launched;
@@ -196,7 +205,7 @@ void nk_trail_stream_ending(CUstream stream)
 CUcontext nk_trail_context(CUstream stream)
 {
     CUcontext context = NULL;
-    struct nk_trail_track *s = (uintptr_t)stream > 2 ? nk_trail_hold((uintptr_t)stream) : NULL;
+    struct nk_trail_track *s = nk_trail_hold_own(stream);
     if (s) {
         context = s->context_handle;
         nk_trail_let_go(s);

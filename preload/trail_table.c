@@ -155,7 +155,7 @@ struct nk_trail_track *nk_trail_add(uint64_t key, CUstream stream, bool per_thre
 
 void nk_trail_stream_gone(CUstream stream)
 {
-    struct nk_trail_track *s = (uintptr_t)stream > 2 ? nk_trail_hold((uintptr_t)stream) : NULL;
+    struct nk_trail_track *s = nk_trail_hold_own(stream);
     if (!s) return;
     s->gone = true;
     s->key = NK_TRAIL_KEY_GONE;

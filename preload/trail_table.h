@@ -91,6 +91,12 @@ static inline struct nk_trail_track *nk_trail_hold(uint64_t key)
     return NULL;
 }
 
+// The same for a stream whose handle is enough; NULL also for a default one.
+static inline struct nk_trail_track *nk_trail_hold_own(CUstream stream)
+{
+    return nk_trail_is_default(stream) ? NULL : nk_trail_hold((uintptr_t)stream);
+}
+
 static inline void nk_trail_let_go(struct nk_trail_track *track) { track->users--; }
 // The track of a new stream, held; NULL: there is no room, or no context (`context` is NULL: the current one).
 struct nk_trail_track *nk_trail_add(uint64_t key, CUstream stream, bool per_thread, CUcontext context);

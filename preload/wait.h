@@ -22,6 +22,7 @@ void nk_wait_capture_begins(void);
 CUresult nk_wait_capture_begun(CUstream stream, bool per_thread, CUresult r);
 CUresult nk_wait_capture_ended(CUstream stream, bool per_thread, CUresult r);
 
+// What nk_wait_captured asks of the driver while a capture can be open.
 bool nk_wait_ask_captured(CUstream stream, bool per_thread);
 // Must the stream be left alone? `per_thread`: stream 0 is the thread's own default stream (a _ptsz function).
 static inline bool nk_wait_captured(CUstream stream, bool per_thread)

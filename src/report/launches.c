@@ -32,6 +32,16 @@ static void where(struct nk_buf *out, const struct nk_run_container *c)
     nk_buf_text(out, nk_words_base(library->path));
 }
 
+// What is left out of a list of kernels, if anything is.
+static void more_kernels(struct nk_page *page, uint32_t kernels)
+{
+    struct nk_buf line = {0};
+    if (kernels > MOST_KERNELS)
+        nk_buf_format(&line, "and %u more kernels: nokernel report --json lists them", kernels - MOST_KERNELS);
+    nk_page_buf(page, 4, "", NK_STYLE_PLAIN, &line);
+    nk_buf_free(&line);
+}
+
 void nk_row_graph(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *f)
 {
     struct nk_buf line = {0};
@@ -43,9 +53,7 @@ void nk_row_graph(struct nk_page *page, struct nk_run *run, const struct nk_run_
         where(&line, k->kernel ? k->kernel->container : NULL);
         nk_page_buf(page, 4, i ? "" : "graph", NK_STYLE_PLAIN, &line);
     }
-    if (f->graph->count > MOST_KERNELS)
-        nk_buf_format(&line, "and %u more kernels: nokernel report --json lists them", f->graph->count - MOST_KERNELS);
-    nk_page_buf(page, 4, "", NK_STYLE_PLAIN, &line);
+    more_kernels(page, f->graph->count);
     nk_buf_free(&line);
 }
 
@@ -102,7 +110,7 @@ static bool is_suspect(const struct nk_run_trail *t, const struct nk_run_launch 
 static void suspects_by_kernel(struct nk_page *page, struct nk_run *run, const struct nk_run_trail *t)
 {
     struct nk_buf line = {0};
-    uint32_t rows = 0, kernels = 0;
+    uint32_t kernels = 0;
     uint64_t all = nk_trail_suspects(t), listed = 0;
     for (uint32_t i = 0; i < t->r.n; i++) {
         const struct nk_run_launch *l = &t->launches[i];
@@ -116,15 +124,12 @@ static void suspects_by_kernel(struct nk_page *page, struct nk_run *run, const s
             same++;
         }
         if (first != i) continue;
-        kernels++;
-        if (rows == MOST_KERNELS) continue;
-        rows++;
+        if (++kernels > MOST_KERNELS) continue;
         what(&line, page, run, l);
         nk_buf_format(&line, ", %u of the suspects", same);
         nk_page_buf(page, 4, "", NK_STYLE_PLAIN, &line);
     }
-    if (kernels > rows) nk_buf_format(&line, "and %u more kernels: nokernel report --json lists them", kernels - rows);
-    nk_page_buf(page, 4, "", NK_STYLE_PLAIN, &line);
+    more_kernels(page, kernels);
     if (all > listed + t->r.lost)
         nk_buf_format(&line, "and %llu more suspects", (unsigned long long)(all - listed - t->r.lost));
     nk_page_buf(page, 4, "", NK_STYLE_PLAIN, &line);
