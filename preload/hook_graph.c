@@ -226,6 +226,7 @@ static CUresult launched(enum nk_entry_id api, CUgraphExec exec, CUstream stream
         nk_record_graph_failed(api, exec, stream, r, NK_PINNED_RETURNED, caller);
         return r;
     }
+    if (__builtin_expect(nk_graphs_new != 0, 0)) nk_record_graph_ran(exec);
     int pin = atomic_load_explicit(&nk_pin, memory_order_relaxed);
     if (pin == NK_PIN_TRAIL) nk_record_graph_launched(exec, stream, per_thread);
     if (pin != NK_PIN_LAUNCH) return r;

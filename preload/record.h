@@ -95,6 +95,10 @@ void nk_record_graph_kernel(CUgraphExec exec, CUgraphNode node, const void *func
 void nk_record_graph_child(CUgraphExec exec, CUgraphNode node, CUgraph child);
 void nk_record_graph_enabled(CUgraphExec exec, CUgraphNode node, bool enabled);
 void nk_record_graph_gone(CUgraphExec exec);
+// A graph was launched. What is in it counts as launched once, unless it was launched by itself before; while
+// nk_graphs_new is 0 all that there are were counted.
+extern _Atomic unsigned nk_graphs_new;
+void nk_record_graph_ran(CUgraphExec exec);
 // A launch of a graph that is not waited for (NOKERNEL_SYNC=trail).
 void nk_record_graph_launched(CUgraphExec exec, CUstream stream, bool per_thread);
 void nk_record_graph_failed(enum nk_entry_id api, CUgraphExec exec, const void *stream, CUresult r,

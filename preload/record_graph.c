@@ -24,6 +24,7 @@ struct exec {
     struct node *nodes; // of kernels only
     size_t count, room;
     struct nk_graph *graph;  // what follows from the nodes; NULL: to be made again
+    bool counted;            // its kernels count as launched
     struct nk_table by_node; // node -> its place in `nodes`, from 1; made when it is first needed
 };
 
@@ -31,6 +32,7 @@ struct exec {
 static struct nk_table execs;  // CUgraphExec -> struct exec
 static struct nk_table bodies; // CUgraphNode of a conditional -> struct bodies
 static struct nk_table graphs; // hash of the kernels -> struct nk_graph
+_Atomic unsigned nk_graphs_new;
 struct bodies {
     const CUgraph *graph;
     unsigned count;
@@ -109,6 +111,21 @@ static void free_exec(struct exec *exec)
     free(exec);
 }
 
+// It holds kernels that were not in it when it was last launched, if it was.
+static void has_new(struct exec *exec)
+{
+    exec->graph = NULL;
+    if (exec->counted) nk_graphs_new++;
+    exec->counted = false;
+}
+
+static void drop(CUgraphExec handle)
+{
+    struct exec *exec = nk_table_remove(&execs, (uintptr_t)handle);
+    if (exec && !exec->counted) nk_graphs_new--;
+    free_exec(exec);
+}
+
 static void know_kernel(struct node *node)
 {
     node->kernel = node->function ? nk_kernel_of(node->function) : NULL;
@@ -118,7 +135,7 @@ static void know_kernel(struct node *node)
 static void know_kernels(struct exec *exec)
 {
     for (size_t i = 0; i < exec->count; i++) know_kernel(&exec->nodes[i]);
-    exec->graph = NULL;
+    has_new(exec);
 }
 
 // The kernel node of that handle; what the graph launches is then to be summed up again. NULL: not known.
@@ -198,7 +215,11 @@ void nk_core_graph(struct nk_graph *graph, uint32_t gpu)
 }
 
 // What the tables pointed to stays allocated: another thread of the parent may have been using it.
-void nk_core_graphs_forget(void) { execs = bodies = graphs = (struct nk_table){0}; }
+void nk_core_graphs_forget(void)
+{
+    execs = bodies = graphs = (struct nk_table){0};
+    nk_graphs_new = 0;
+}
 
 // ---- what the hooks report
 
@@ -224,8 +245,11 @@ void nk_record_graph_made(CUgraphExec handle, CUgraph graph)
     walk(exec, graph, NULL, 0);
     if (nk_enter(&saved)) {
         know_kernels(exec);
-        free_exec(nk_table_remove(&execs, (uintptr_t)handle));
-        if (!nk_table_put(&execs, (uintptr_t)handle, exec)) exec = NULL;
+        drop(handle);
+        if (!nk_table_put(&execs, (uintptr_t)handle, exec)) {
+            nk_graphs_new++;
+            exec = NULL;
+        }
         nk_leave(saved);
     }
     free_exec(exec);
@@ -245,7 +269,7 @@ void nk_record_graph_updated(CUgraphExec handle, CUgraph graph)
             exec->nodes[i].function = new.nodes[i].function;
             exec->nodes[i].kernel = new.nodes[i].kernel;
         }
-        if (exec) exec->graph = NULL;
+        if (exec) has_new(exec);
         nk_leave(saved);
     }
     free(new.nodes);
@@ -257,8 +281,10 @@ void nk_record_graph_kernel(CUgraphExec handle, CUgraphNode node, const void *fu
     if (!is_on() || !nk_enter(&saved)) return;
     struct node *known = node_to_change(handle, node);
     if (known) {
+        const struct nk_kernel *before = known->kernel;
         known->function = function;
         know_kernel(known);
+        if (known->kernel != before) has_new(nk_table_get(&execs, (uintptr_t)handle));
     }
     nk_leave(saved);
 }
@@ -292,6 +318,7 @@ void nk_record_graph_enabled(CUgraphExec handle, CUgraphNode node, bool enabled)
     if (!is_on() || !nk_enter(&saved)) return;
     struct node *known = node_to_change(handle, node);
     if (known) known->off = !enabled;
+    if (known && enabled) has_new(nk_table_get(&execs, (uintptr_t)handle));
     nk_leave(saved);
 }
 
@@ -299,7 +326,23 @@ void nk_record_graph_gone(CUgraphExec handle)
 {
     int saved;
     if (!nk_enter_quietly(&saved)) return;
-    free_exec(nk_table_remove(&execs, (uintptr_t)handle));
+    drop(handle);
+    nk_leave(saved);
+}
+
+void nk_record_graph_ran(CUgraphExec handle)
+{
+    int saved;
+    uint32_t gpu = nk_core_gpu_here();
+    if (!nk_enter(&saved)) return;
+    struct exec *exec = nk_table_get(&execs, (uintptr_t)handle);
+    for (size_t i = 0; exec && !exec->counted && i < exec->count; i++) {
+        struct nk_kernel *kernel = exec->nodes[i].off ? NULL : exec->nodes[i].kernel;
+        nk_core_kernel(kernel, gpu);
+        if (kernel && !*kernel->launches) __atomic_fetch_add(kernel->launches, 1, __ATOMIC_RELAXED);
+    }
+    if (exec && !exec->counted) nk_graphs_new--;
+    if (exec) exec->counted = true;
     nk_leave(saved);
 }
 

@@ -96,3 +96,18 @@ def test_a_program_with_graphs_that_work_is_left_alone(run, program, how, sync):
     out = run(program("launches_graph", "12.4", GOOD, GOOD, more=["-ldl"]), how, env={"NOKERNEL_SYNC": sync})
     assert out.lines[-3:] == ["launch 0", "launch 0", "sync 0"]
     claims.nothing_failed(out)
+
+
+@pytest.mark.parametrize("how,kernels", [("nodes", "ab"), ("child", "ab"), ("set", "ab"), ("update", "b"), ("conditional", "ab"), ("one", "b")])
+@pytest.mark.parametrize("sync", ["launch", "trail", "off"])
+def test_kernels_that_only_graphs_launch_count_as_launched_once(run, program, how, kernels, sync):
+    """A graph may have been changed since it was made: what it held before, and did not launch, does not count."""
+    out = run(program("launches_graph", "12.4", GOOD, GOOD, more=["-ldl"]), how, env={"NOKERNEL_SYNC": sync})
+    launched = {k["name"]: k["launches"] for k in out.report["kernels"] if k["launches"]}
+    assert launched == {{"a": claims.A, "b": claims.B}[k]: 1 for k in kernels}
+    assert out.report["summary"]["launched"] == len(kernels)
+
+
+def test_a_graph_that_is_not_launched_has_launched_no_kernel(run, program):
+    out = run(program("adds_graph_nodes", "12.4", GOOD, GOOD), "a", "b")
+    assert out.text == "nokernel: no kernel was launched\n"

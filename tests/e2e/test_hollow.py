@@ -120,6 +120,16 @@ def test_a_module_that_is_unloaded_before_the_end_is_looked_at_first(run, store)
     is_hollow(out, claims.A, 1, "sm_80")
 
 
+@pytest.mark.parametrize("how", ["one", "set", "fork"])
+def test_a_hollow_kernel_that_a_graph_launches_is_told(run, store, how):
+    style = programs.style_of("12.4")
+    bodies = {"a": {"80": LARGE, "90": LARGE}, "b": {"80": EMPTY, "90": LARGE}}
+    objects = [programs.compiled(store, "launches_graph.c")] + [
+        programs.kernel(store, letter, container(store, programs.NAMES[letter], bodies[letter]), style) for letter in "ab"]
+    app = programs.linked(store, "launches_graph", objects, [*toolkit.runtime_flags("12.4", False), "-ldl"])
+    is_hollow(run(app, how), claims.B, 1, "sm_80")
+
+
 def test_what_another_gpu_would_run_empty_is_told_from_a_recording(run, store):
     app = hollow_program(store, "12.4", False, {"80": EMPTY, "90": LARGE}, {"80": LARGE, "90": LARGE})
     out = run(app, "a", "b")
