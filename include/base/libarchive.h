@@ -32,7 +32,7 @@
     X(archive_read_open_filename)                                                                                      \
     X(archive_read_open_memory)                                                                                        \
     X(archive_read_support_filter_all)                                                                                 \
-    X(archive_read_support_format_all)                                                                                 \
+    X(archive_read_support_format_7zip)                                                                                \
     X(archive_read_support_format_ar)                                                                                  \
     X(archive_read_support_format_cpio)                                                                                \
     X(archive_read_support_format_gnutar)                                                                              \

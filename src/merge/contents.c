@@ -165,7 +165,13 @@ static struct archive *open_archive(struct nk_bytes bytes, struct nk_err *err)
     struct archive *a = (la = nk_libarchive(err)) ? la->archive_read_new() : NULL;
     if (!a) return NULL;
     la->archive_read_support_filter_all(a);
-    la->archive_read_support_format_all(a);
+    // Not mtree, which support_format_all knows too: to it any line of text is the name of a file.
+    la->archive_read_support_format_tar(a);
+    la->archive_read_support_format_gnutar(a);
+    la->archive_read_support_format_cpio(a);
+    la->archive_read_support_format_zip_seekable(a);
+    la->archive_read_support_format_zip_streamable(a);
+    la->archive_read_support_format_7zip(a);
     la->archive_read_support_format_raw(a); // one compressed file
     if (la->archive_read_open_memory(a, bytes.data, bytes.size) == ARCHIVE_OK) return a;
     la->archive_read_free(a);

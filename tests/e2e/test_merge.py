@@ -219,6 +219,7 @@ def test_folders_archives_lines_and_pipes_are_read(recordings, reports, tmp_path
     ("merge.json", b'{"schema": "nokernel-merge/1", "kernels": [], "gpus": [], "reports": [{"id": "0123456789abcdef", "kernels": "0:1"}]}', "a fact of a report"),
     ("other.json", b'{"name": "x"}', "this is other JSON"),
     ("other.txt", b"hello", "an archive of them was expected"),
+    ("lines.txt", b"hello\nworld\n", "an archive of them was expected"),
     ("nothing", b"", "an archive of them was expected"),
     ("cut.zip", b"PK\3\4 cut", ""),
 ])
