@@ -75,6 +75,7 @@ class Memory:
     sm: str
     driver: int = 12080
     env: dict = field(default_factory=dict)
+    on: bool = False
 
 
 @dataclass
@@ -143,8 +144,9 @@ CASES = [
          never=("/other/",), says=("2.3.1+cu121",), unsaid=("2.7.1+cu128   ",)),
     Case("tensorflow/tensorflow#99592", "RTX 50; PTX of a generated kernel is refused (218), what is told is the launch (400)",
          Memory(Lib("tensorflow", "2.20.0", "tensorflow/libtensorflow_cc.so.2", ""), "ptx90a", "120",
-                env={"SIM_FAIL": "cuModuleLoadData=218"}),
-         fails="libtensorflow_cc.so.2", code=218, reason=None, says=("218",), first=("tensorflow 2.21.0",)),
+                env={"SIM_FAIL": "cuModuleLoadData=218,cuLaunchKernel=400"}, on=True),
+         fails="libtensorflow_cc.so.2", code=218, reason=None,
+         says=("cuModuleLoadData returned 218", "cuLaunchKernel of no kernel, as 400"), first=("tensorflow 2.21.0",)),
     Case("cupy/cupy#9106", "RTX 5080; NVRTC 12.6 cannot make code for it, and CuPy loads what it made for another GPU",
          Memory(Lib("cupy-cuda12x", "13.4.1", "cupy_backends/cuda/libcupy.so", ""), "90", "120"),
          fails="libcupy.so", first=("NVRTC or ptxas of CUDA 12.8 or newer", '"nvidia-cuda-nvrtc-cu12>=12.8"'),

@@ -79,8 +79,8 @@ def memory(run, store, folder, staged):
     code = programs.linked(store, "lib.so", [programs.compiled(store, "loads_memory.c", "-DSHARED")], driver, shared=True)
     host = programs.linked(store, "loads_memory", [programs.compiled(store, "loads_memory.c")], ["-ldl"])
     path = install(staged.lib, code, folder)
-    return run(host, path, images.image(store, staged.image, [claims.A]), claims.A, sm=staged.sm, driver=staged.driver,
-               env=staged.env)
+    return run(host, path, images.image(store, staged.image, [claims.A]), claims.A, *["on"] * staged.on, sm=staged.sm,
+               driver=staged.driver, env=staged.env)
 
 
 def linked(run, store, folder, staged):
