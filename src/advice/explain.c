@@ -187,7 +187,8 @@ static bool by_finding(struct nk_explained *out, const char *word)
     say_finding(out, "text", "says", f->sentence[language]);
     say_finding(out, "means", "means", f->means[language]);
     say_finding(out, "does_not_mean", "not", f->not_means[language]);
-    say_finding(out, "do", "do", f->remedy[language]);
+    say_finding(out, "do", "do",
+                *f->remedy[language] ? f->remedy[language] : nk_text_raw(language, NK_TEXT_DOCTOR_TELLS));
     say_finding(out, "command", "command", f->command);
     say_finding(out, "verify", "verify", f->verify);
     return true;

@@ -43,9 +43,17 @@ static int unknown(const char *word)
     size_t count = 0;
     // The words that are made on the fly share their memory.
     while (count < MOST && (next = nk_explain_word(count)) && (words[count] = strdup(next))) count++;
-    const char *near = strlen(word) > 3 ? nk_cli_nearest(word, (const char *const *)words) : NULL;
-    int code = nk_cli_fail(NK_EXIT_USAGE, "explain: %s is no error, architecture, GPU or reason that is known%s%s%s",
-                           word, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    // A whole message is like no word: whoever pasted it is told where else to look.
+    bool message = strchr(word, ' ');
+    const char *near = strlen(word) > 3 && !message ? nk_cli_nearest(word, (const char *const *)words) : NULL;
+    struct nk_buf hint = {0};
+    if (near) nk_buf_format(&hint, " (did you mean %s?)", near);
+    if (message)
+        nk_buf_text(&hint, "; nokernel doctor looks at the machine, nokernel run -- PROGRAM at what fails in it");
+    int code =
+        nk_cli_fail(NK_EXIT_USAGE, "explain: \"%s\" is no error, message, architecture, GPU or reason that is known%s",
+                    word, hint.data ? hint.data : "");
+    nk_buf_free(&hint);
     while (count) free(words[--count]);
     return code;
 }

@@ -194,7 +194,7 @@ static void driver_row(struct nk_page *page, const struct state *s)
     if (d->cuda) nk_buf_format(&line, "CUDA %d.%d", d->cuda / 1000, d->cuda % 1000 / 10);
     if (*d->library) nk_buf_text(&line, line.size ? "  " : "");
     if (*d->library) nk_words_redacted(&line, d->library, s->doctor.asked.full_paths);
-    nk_page_buf(page, 2, "driver", NK_STYLE_STRONG, &line);
+    if (line.size) nk_page_buf(page, 2, "driver", NK_STYLE_STRONG, &line);
 }
 
 static void text(struct nk_buf *out, struct state *s)
@@ -207,7 +207,7 @@ static void text(struct nk_buf *out, struct state *s)
     headline(&head, s);
     nk_page_sentence(&page, 0, head.data ? head.data : "");
     nk_buf_free(&head);
-    nk_page_gap(&page);
+    if (s->doctor.driver.cuda || *s->doctor.driver.library) nk_page_gap(&page);
     driver_row(&page, s);
     for (size_t i = 0; i < s->count; i++) gpu_rows(&page, s, i);
     nk_doctor_write_findings(&page, &s->doctor);

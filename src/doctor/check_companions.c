@@ -139,7 +139,9 @@ static void add_missing(struct missing *m, const struct nk_requirement *r)
 
 static void tell_missing(struct nk_doctor *doctor, struct nk_doctor_package *p, struct missing *m)
 {
-    if (m->count > 1) nk_buf_format(&m->first, " (and %zu more)", m->count - 1);
+    char more[24];
+    snprintf(more, sizeof more, "%zu", m->count - 1);
+    if (m->count > 1) nk_text_add(&m->first, doctor->language, NK_TEXT_AND_MORE, more, NULL, NULL, NULL);
     if (m->count) nk_doctor_find(doctor, NK_FINDING_MISSING, named(doctor, p), m->first.data, m->all.data)->package = p;
     nk_buf_free(&m->first);
     nk_buf_free(&m->all);

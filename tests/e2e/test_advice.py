@@ -116,6 +116,11 @@ def test_an_unknown_word_is_refused_with_the_nearest_one_and_the_others_explaine
     assert "sm_125" in done.stderr and "did you mean sm_120?" in done.stderr
 
 
+def test_of_an_unknown_message_it_is_said_where_else_to_look():
+    done = command("explain", "something else is wrong")
+    assert done.returncode == 2 and "nokernel doctor" in done.stderr and "nokernel run" in done.stderr
+
+
 def test_no_word_at_all_is_wrong_usage():
     done = command("explain")
     assert done.returncode == 2 and "a word was expected" in done.stderr and not done.stdout

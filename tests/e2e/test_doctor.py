@@ -1,5 +1,6 @@
 """`nokernel doctor` on staged environments: each finding is shown where it belongs, and stays silent where it does not."""
 
+import json
 import os
 import re
 import shutil
@@ -317,7 +318,7 @@ def test_d410_requirements_that_are_not_there_are_one_finding_with_one_command(e
         requires=["nvidia-cublas-cu12 (==12.1.3.1)", "nvidia-cudnn-cu12 (==9.1.0.70)", "filelock"],
     )
     found = finding(examine(env), "D410", "torch")
-    assert found["text"].startswith("torch 2.4.1+cu121 requires nvidia-cublas-cu12==12.1.3.1 (and 1 more)")
+    assert found["text"].startswith("torch 2.4.1+cu121 requires nvidia-cublas-cu12==12.1.3.1 and 1 more")
     assert found["repairs"][0]["command"].endswith('install "nvidia-cublas-cu12==12.1.3.1" "nvidia-cudnn-cu12==9.1.0.70"')
 
 
@@ -486,6 +487,13 @@ def test_explain_lists_the_findings_and_tells_of_each():
     done = command("explain", "findings")
     assert done.returncode == 0 and "D101" in done.stdout and "D802" in done.stdout
     assert "does_not_mean" in command("explain", "--json", "D602").stdout
+
+
+def test_explain_says_of_every_finding_what_to_do():
+    codes = re.findall(r"^  (D\d+) ", command("explain", "findings").stdout, re.M)
+    assert len(codes) > 50
+    explained = json.loads(command("explain", "--json", *codes).stdout)["explained"]
+    assert [e["word"] for e in explained if not e.get("do")] == []
 
 
 SPY = """

@@ -49,6 +49,22 @@ static void an_error_is_known_by_the_message_that_programs_print(void **state)
     tells("Search for `cudaErrorNoKernelImageForDevice' in the manual", "209 cuda");
 }
 
+static void what_stops_a_program_before_any_kernel_is_known_too(void **state)
+{
+    (void)state;
+    tells("ImportError: libcuda.so.1: cannot open shared object file: No such file or directory", "no NVIDIA driver");
+    tells("ImportError: libcudart.so.12: cannot open shared object file: No such file or directory", "found nowhere");
+    tells("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
+          "older than this torch's CUDA");
+    tells("RuntimeError: Found no NVIDIA driver on your system. Please check", "torch found no NVIDIA driver");
+    tells("AssertionError: Torch not compiled with CUDA enabled", "a build for the CPU");
+    tells("RuntimeError: operator torchvision::nms does not exist", "torchvision does not belong to this torch");
+    tells("flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
+          "another version");
+    tells("The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4).",
+          "CUDA_HOME");
+}
+
 static void every_result_is_known(void **state)
 {
     (void)state;
@@ -260,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(an_error_is_known_by_number_and_by_both_names),
         T(an_error_is_known_by_the_message_that_programs_print),
+        T(what_stops_a_program_before_any_kernel_is_known_too),
         T(every_result_is_known),
         T(codes_of_old_runtimes_point_to_those_of_today),
         T(every_architecture_runs_its_own_code_and_names_its_toolkits),
