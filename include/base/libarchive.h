@@ -23,7 +23,6 @@
     X(archive_filter_bytes)                                                                                            \
     X(archive_filter_count)                                                                                            \
     X(archive_format)                                                                                                  \
-    X(archive_read_data)                                                                                               \
     X(archive_read_data_block)                                                                                         \
     X(archive_read_free)                                                                                               \
     X(archive_read_new)                                                                                                \

@@ -2,12 +2,14 @@
 #include "scan/inflate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef NK_ISAL
 #include <isa-l.h>
 
 struct nk_inflate {
     struct inflate_state state;
+    bool damaged;
 };
 
 bool nk_inflate_there(void) { return true; }
@@ -17,6 +19,18 @@ void nk_inflate_begin(struct nk_inflate *inflate)
 {
     isal_inflate_init(&inflate->state);
     inflate->state.crc_flag = ISAL_DEFLATE;
+    inflate->damaged = false;
+}
+
+// What was decoded before the damage and had no room in the output. -1 when there is no more of it.
+static int64_t rest(struct inflate_state *state, void *out, size_t size)
+{
+    size_t left = (size_t)(state->tmp_out_valid - state->tmp_out_processed);
+    if (!left) return -1;
+    if (left > size) left = size;
+    memcpy(out, state->tmp_out_buffer + state->tmp_out_processed, left);
+    state->tmp_out_processed += (int32_t)left;
+    return (int64_t)left;
 }
 
 int64_t nk_inflate_more(struct nk_inflate *inflate, struct nk_bytes *in, void *out, size_t size, bool *ended)
@@ -24,11 +38,13 @@ int64_t nk_inflate_more(struct nk_inflate *inflate, struct nk_bytes *in, void *o
     struct inflate_state *state = &inflate->state;
     uint32_t given = in->size < UINT32_MAX ? (uint32_t)in->size : UINT32_MAX;
     uint32_t room = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+    if (inflate->damaged) return rest(state, out, size);
     state->next_in = (uint8_t *)(uintptr_t)in->data;
     state->avail_in = given;
     state->next_out = out;
     state->avail_out = room;
-    if (isal_inflate(state) < 0) return -1;
+    inflate->damaged = isal_inflate(state) < 0;
+    if (inflate->damaged && state->avail_out == room) return rest(state, out, size);
     *in = nk_bytes(in->data + (given - state->avail_in), in->size - (given - state->avail_in));
     *ended = state->block_state == ISAL_BLOCK_FINISH;
     return room - state->avail_out;

@@ -17,11 +17,19 @@
 static const struct nk_libarchive *_Atomic la; // since the first reader was made
 enum { DEEPEST = 4 };                          // a tar in a package in a folder of packages in an archive
 
+// Bytes that libarchive has decoded and that were not handed out yet.
+struct piece {
+    const uint8_t *data;
+    size_t left;
+    int64_t at, next; // in the member: where `data` belongs, what is handed out next; between them lie zeros
+};
+
 // The member that is being read.
 struct member {
     struct nk_reading *r;
     struct archive *from;         // NULL: by
     struct nk_zip_reader *reader; // this
+    struct piece piece;           // of what `from` gives
     uint64_t passed;              // bytes of the zip file that the progress knows of
     char *name;                   // with the archives around it
     uint8_t first[PEEK_ELF];
@@ -76,13 +84,38 @@ static void tell_progress(struct member *m, uint64_t passed)
     pthread_mutex_unlock(&outer->lock);
 }
 
+// As archive_read_data, which on an error forgets what it has copied before: how much that is would depend on the size
+// that was asked for.
+static int64_t read_piece(struct member *m, uint8_t *into, size_t size)
+{
+    struct piece *p = &m->piece;
+    while (!p->left && p->at <= p->next) {
+        const void *data = NULL;
+        int result = la->archive_read_data_block(m->from, &data, &p->left, &p->at);
+        if (result == ARCHIVE_EOF) return 0;
+        if (result < ARCHIVE_OK) return nk_fail(&m->err, NK_ERR_BAD_INPUT, "%s", words(m->from));
+        if (p->at < p->next) return nk_fail(&m->err, NK_ERR_BAD_INPUT, "its parts are out of order");
+        p->data = data;
+    }
+    bool hole = p->at > p->next;
+    size_t have = hole ? (size_t)(p->at - p->next) : p->left, n = have < size ? have : size;
+    if (hole) {
+        memset(into, 0, n);
+    } else {
+        memcpy(into, p->data, n);
+        p->data += n;
+        p->left -= n;
+        p->at += (int64_t)n;
+    }
+    p->next += (int64_t)n;
+    return (int64_t)n;
+}
+
 // Some bytes of the member that were not read yet. -1 with a sentence in m->err.
 static int64_t read_some(struct member *m, void *into, size_t size)
 {
     if (m->failed || stopped(m->r)) return -1;
-    if (m->reader) return nk_zip_read(m->reader, into, size, &m->err);
-    la_ssize_t got = la->archive_read_data(m->from, into, size);
-    return got < 0 ? nk_fail(&m->err, NK_ERR_BAD_INPUT, "%s", words(m->from)) : got;
+    return m->reader ? nk_zip_read(m->reader, into, size, &m->err) : read_piece(m, into, size);
 }
 
 // As nk_stream_read.

@@ -45,6 +45,7 @@ struct nk_zip_reader {
     const struct nk_zip *zip;
     struct nk_zip_member member;
     bool opened, ended;
+    const char *wrong;   // what is wrong with the member, once all bytes of it were returned
     uint64_t from, left; // packed bytes: where the next ones lie, how many
     uint64_t out;
     uint32_t crc;
@@ -237,6 +238,7 @@ void nk_zip_reader_begin(struct nk_zip_reader *reader, const struct nk_zip_membe
 {
     reader->member = *member;
     reader->opened = reader->ended = false;
+    reader->wrong = NULL;
 }
 
 static int damaged(struct nk_zip_reader *reader, const char *what, struct nk_err *err)
@@ -295,12 +297,27 @@ static int64_t stored(struct nk_zip_reader *reader, void *into, size_t size, boo
     return (int64_t)n;
 }
 
+// The last bytes of a member, at most those that were announced. What is said about it does not depend on how many are
+// asked for at a time: these come before the word that something is wrong.
+static int64_t last_bytes(struct nk_zip_reader *reader, int64_t got, struct nk_err *err)
+{
+    uint64_t size = reader->member.size;
+    if (reader->out > size) got -= (int64_t)(reader->out - size);
+    if (reader->out != size)
+        reader->wrong = "it has another size than announced";
+    else if (reader->crc != reader->member.crc)
+        reader->wrong = "its checksum is wrong";
+    reader->ended = !reader->wrong;
+    return got || !reader->wrong ? got : damaged(reader, reader->wrong, err);
+}
+
 int64_t nk_zip_read(void *user, void *into, size_t size, struct nk_err *err)
 {
     struct nk_zip_reader *reader = user;
     int64_t got = 0;
     bool ended = false;
     if (reader->ended) return 0;
+    if (reader->wrong) return damaged(reader, reader->wrong, err);
     if (!reader->opened && !open_member(reader)) return damaged(reader, "its local header is damaged", err);
     while (!got && !ended) {
         if (!fill(reader)) return damaged(reader, "the file could not be read", err);
@@ -314,10 +331,7 @@ int64_t nk_zip_read(void *user, void *into, size_t size, struct nk_err *err)
     reader->crc = nk_inflate_crc(reader->crc, into, (size_t)got);
     reader->out += (uint64_t)got;
     if (!ended && reader->out <= reader->member.size) return got;
-    reader->ended = true;
-    if (reader->out != reader->member.size) return damaged(reader, "it has another size than announced", err);
-    if (reader->crc != reader->member.crc) return damaged(reader, "its checksum is wrong", err);
-    return got;
+    return last_bytes(reader, got, err);
 }
 
 uint64_t nk_zip_passed(const struct nk_zip_reader *reader)

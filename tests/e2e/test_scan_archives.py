@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import pty
+import random
 import struct
 import subprocess
 import sys
@@ -203,6 +204,39 @@ def test_what_is_said_about_an_archive_does_not_depend_on_the_number_of_threads(
 
 
 # ---- what cannot be read
+
+
+@pytest.fixture(scope="session")
+def medium(store):
+    """A library of 6 MB that does not pack to nothing, with containers before, between and behind."""
+    noise = store.make("1", "noise", lambda path: path.write_bytes(bytes(random.Random(1).choices(range(32, 48), k=3 << 20))))
+    container = images.container(store, ["80", "ptx80"], K)
+    return shared(store, nv_fatbin=[container] * 3, data=[noise, container, noise, container])
+
+
+def damaged_wheel(path, medium):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(medium, "medium.so")
+        packed = archive.getinfo("medium.so").compress_size
+    data = bytearray(path.read_bytes())
+    data[packed // 2 : packed // 2 + 400] = random.Random(2).randbytes(400)
+    path.write_bytes(data)
+    return path
+
+
+def cut_tar(path, medium):
+    path.write_bytes(gzip.compress(tar(("medium.so", medium.read_bytes())))[:-700_000])
+    return path
+
+
+@pytest.mark.parametrize("make", [damaged_wheel, cut_tar], ids=["damaged wheel", "cut tar"])
+def test_what_is_said_about_a_damaged_member_does_not_depend_on_the_number_of_threads(medium, tmp_path, make):
+    path = make(tmp_path / "archive", medium)
+    first = command("scan", "--json", "--kernels", "-j", "1", path)
+    assert first.returncode == 3 and only(json.loads(first.stdout))["containers"] >= 3
+    for threads in ("2", "3", "8") * 4:
+        again = command("scan", "--json", "--kernels", "-j", threads, path)
+        assert (again.stdout, again.stderr) == (first.stdout, first.stderr)
 
 
 def test_a_cut_archive_is_named_and_what_came_before_the_cut_is_read(library, tmp_path):

@@ -127,6 +127,46 @@ static void a_damaged_member_is_said_to_be_one(void **state)
     assert_damaged(bad, 64, "deflated bytes are damaged");
 }
 
+// What comes before the damage, whatever the steps.
+static void assert_before_damage(struct made_member bad, const char *wanted, size_t size)
+{
+    struct nk_buf buf = make_zip(&bad, 1, false);
+    for (size_t step = 1; step <= 64; step++) {
+        struct nk_zip *zip = opened(&buf);
+        struct nk_zip_member member;
+        struct nk_err err = {0};
+        assert_true(nk_zip_next(zip, &member));
+        struct nk_zip_reader *reader = nk_zip_reader_new(zip);
+        nk_zip_reader_begin(reader, &member);
+        struct nk_buf bytes = read_all(reader, step, -1, &err);
+        assert_int_equal(bytes.size, size);
+        assert_memory_equal(bytes.data, wanted, size);
+        nk_buf_free(&bytes);
+        nk_zip_reader_free(reader);
+        nk_zip_close(zip);
+    }
+    nk_buf_free(&buf);
+}
+
+static void all_bytes_before_damage_are_read_in_any_steps(void **state)
+{
+    (void)state;
+    struct made_member bad = ordinary_members[2];
+    char text[DEFLATED_SIZE];
+    for (size_t at = 0; at < sizeof text; at++) text[at] = "deflated "[at % 9];
+    bad.crc++;
+    assert_before_damage(bad, text, bad.size);
+    bad = ordinary_members[2];
+    bad.size -= 20;
+    assert_before_damage(bad, text, bad.size);
+    // A block of 20 stored bytes, and one of the kind that does not exist.
+    bad.bytes = "\0\x14\0\xeb\xff"
+                "deflated deflated de"
+                "\7       ";
+    bad.packed = 33;
+    assert_before_damage(bad, text, 20);
+}
+
 static void what_is_not_ordinary_is_left_to_another_reader(void **state)
 {
     (void)state;
@@ -187,6 +227,7 @@ int main(void)
         cmocka_unit_test(members_are_read_in_any_steps),
         cmocka_unit_test(a_member_that_was_not_read_to_its_end_is_skipped),
         cmocka_unit_test(a_damaged_member_is_said_to_be_one),
+        cmocka_unit_test(all_bytes_before_damage_are_read_in_any_steps),
         cmocka_unit_test(what_is_not_ordinary_is_left_to_another_reader),
         cmocka_unit_test(a_zip_file_with_any_bit_wrong_is_read_without_harm),
     };
