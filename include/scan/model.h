@@ -60,6 +60,7 @@ struct nk_scan_library {
     size_t *names; // texts of the different names
     size_t name_count, name_room;
     bool kernels_read; // false: only headers were looked at
+    bool incomplete;   // reading it met an error: it may hold more, or something else
     bool failed;
 };
 

@@ -18,7 +18,8 @@ struct nk_scan_how {
 };
 
 // Adds every container in `file` to the library. 0, or -1 with a sentence when the file is an ELF file or an archive
-// that cannot be read, or when `verify` found a difference; what was found before that is in the library.
+// that cannot be read, or when `verify` found a difference; what was found before that is in the library, which is then
+// marked as incomplete.
 int nk_scan_bytes(struct nk_scan_library *library, struct nk_bytes file, const struct nk_scan_how *how,
                   struct nk_err *err);
 

@@ -17,7 +17,8 @@ typedef int64_t (*nk_stream_read)(void *user, void *into, size_t size, struct nk
 struct nk_worker; // scan/crew.h
 
 // As nk_scan_bytes, in the caller's thread, which is `worker` of a crew that may do some of it; NULL: all alone. 0, or
-// -1 with a sentence (of `read`, or about the file).
+// -1 with a sentence (of `read`, or about the file); the library, which has what came before, is then marked as
+// incomplete.
 int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *user, const struct nk_scan_how *how,
                    const struct nk_worker *worker, struct nk_err *err);
 

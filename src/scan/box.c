@@ -90,6 +90,10 @@ static int64_t shape_of(struct nk_scan_library *library, const struct nk_image *
     return (int64_t)library->shape_count++;
 }
 
+// A container that is damaged may have held an image for any GPU: one of which nothing is known stands for those, so
+// that no kernel of it is said to have no image.
+static const struct nk_image lost_image = {.kind = NK_KIND_CUBIN, .kernels = UINT32_MAX};
+
 // holds[] of the kernel whose bodies these are.
 static void fill_holds(const struct nk_box *box, const struct nk_box_body *bodies, size_t count, unsigned char *holds)
 {
@@ -133,12 +137,15 @@ static int add_shaped(struct nk_scan_library *library, const struct nk_box *box,
 
 static int add_kernels(struct nk_box *box, struct nk_scan_library *library)
 {
-    size_t n = box->image_count;
+    bool damaged = box->flags & NK_FOUND_DAMAGED;
+    size_t n = box->image_count + damaged;
     if (!box->body_count) return 0;
     struct nk_image *images = calloc(n, sizeof *images);
     unsigned char *holds = malloc(n);
     int result = images && holds ? 0 : -1;
-    for (size_t i = 0; !result && i < n; i++) images[i] = essence(&box->images[i]);
+    for (size_t i = 0; !result && i < box->image_count; i++) images[i] = essence(&box->images[i]);
+    if (!result && damaged) images[n - 1] = lost_image;
+    if (!result && damaged) holds[n - 1] = NK_KERNEL_UNKNOWN;
     uint64_t same = result ? 0 : nk_hash_bytes(images, n * sizeof *images);
     for (size_t at = 0, end; !result && at < box->body_count; at = end) {
         for (end = at; end < box->body_count && box->bodies[end].kernel == box->bodies[at].kernel;) end++;

@@ -198,6 +198,7 @@ static json_t *one_library(const struct nk_scan_library *library, const struct n
     put(object, "path", nk_scan_json_path(library->path, show));
     put(object, "build_id", nk_json_or_null(nk_scan_text(library, library->build_id)));
     put(object, "size", number(library->size));
+    put(object, "incomplete", json_boolean(library->incomplete));
     add_has(object, library, &sum);
     put(object, "verdicts", verdicts(library, show));
     if (show->names) put(object, "kernel_list", kernel_list(library, show));

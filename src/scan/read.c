@@ -192,6 +192,7 @@ int nk_scan_bytes(struct nk_scan_library *library, struct nk_bytes file, const s
     library->size = file.size;
     bool alone = !how->kernels || how->threads < 2;
     int result = alone ? read_alone(library, file, how, err) : read_together(library, file, how, err);
+    library->incomplete = result < 0;
     if (library->box_count) nk_scan_library_identify(library, file);
     return result;
 }

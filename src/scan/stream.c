@@ -461,6 +461,7 @@ int nk_scan_stream(struct nk_scan_library *library, nk_stream_read read, void *u
     bool named = !pass->w.table || name_sections(pass, index);
     library->size = pass->w.base + pass->w.size;
     int result = result_of(pass, named, err);
+    library->incomplete = result < 0;
     free_pass(pass);
     return result;
 }

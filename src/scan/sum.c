@@ -217,7 +217,7 @@ enum nk_scan_word nk_scan_judge(const struct nk_scan_library *library, const str
                                 struct nk_scan_counts *counts)
 {
     uint64_t reasons[NK_RUNS_UNKNOWN + 1][NK_REASON_COUNT] = {{0}};
-    bool unread = false;
+    bool unread = library->incomplete;
     enum nk_runs *all = calloc(library->shape_count + 1, sizeof *all);
     *counts = (struct nk_scan_counts){0};
     for (size_t i = 0; i < library->shape_count; i++) {

@@ -184,6 +184,7 @@ void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_
     case NK_SCAN_PARTLY:
     case NK_SCAN_NONE:
         part(out, c->none, all);
+        if (word == NK_SCAN_PARTLY && c->none == all) nk_buf_text(out, " that could be read");
         nk_buf_format(out, " %s not run: %s", all == 1 ? "does" : "do", why);
         // A library that picks its kernels by GPU has one copy a GPU, each in a container of its own.
         if (!c->names_none) nk_buf_text(out, " (kernels of the same names in other containers do)");
@@ -195,7 +196,7 @@ void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_
     case NK_SCAN_UNKNOWN:
         if (c->unknown) part(out, c->unknown, all);
         nk_buf_format(out, "%s%s", c->unknown ? ": " : "",
-                      c->unknown ? why : "a container is damaged, and may hold more kernels than could be read");
+                      c->unknown ? why : "not all of it could be read, and it may hold more kernels");
         break;
     case NK_SCAN_HOLLOW:
         part(out, c->hollow, all);

@@ -258,6 +258,23 @@ def test_a_damaged_container_makes_native_unknown_because_kernels_may_be_missing
     assert (said["verdict"], said["native"]) == ("unknown", 2)
 
 
+def test_a_kernel_of_a_damaged_container_is_never_said_to_have_no_image(store, tmp_path):
+    data = images.container(store, ["80", "90"], K).read_bytes()
+    path = tmp_path / "cut.fatbin"
+    path.write_bytes(data[:-300])
+    said = only(scan("--gpu", "sm_90,sm_120", path, code=3))["verdicts"]
+    for gpu in ("sm_90", "sm_120"):
+        assert (said[gpu]["verdict"], said[gpu]["unknown"], said[gpu]["none"]) == ("unknown", 2, 0)
+
+
+def test_a_library_whose_end_is_missing_is_unknown_and_says_why(store, tmp_path):
+    path = tmp_path / "cut.so"
+    path.write_bytes(shared(store, nv_fatbin=[images.container(store, ["80"], K)]).read_bytes()[:-100])
+    out = command("scan", "--gpu", "sm_80", path)
+    assert out.returncode == 3 and "it was cut short" in out.stderr
+    assert "unknown: not all of it could be read, and it may hold more kernels" in " ".join(out.stdout.split())
+
+
 def test_bytes_in_a_library_that_only_look_like_a_container_are_none(store, tmp_path):
     sign = tmp_path / "sign"
     sign.write_bytes(bytes.fromhex("50ed55ba01001000") + b"\x7f" * 24)

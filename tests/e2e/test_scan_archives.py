@@ -239,6 +239,20 @@ def test_what_is_said_about_a_damaged_member_does_not_depend_on_the_number_of_th
         assert (again.stdout, again.stderr) == (first.stdout, first.stderr)
 
 
+def test_a_library_that_was_not_read_to_its_end_is_unknown_and_never_native(medium, tmp_path):
+    path = tmp_path / "made.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(medium, "medium.so")
+    assert only(scan("--gpu", "sm_80", path))["verdicts"]["sm_80"]["verdict"] == "native"
+    data = bytearray(path.read_bytes())
+    data[2 << 20] ^= 1  # far from all code: the checksum tells
+    path.write_bytes(data)
+    found = only(scan("--gpu", "sm_80", path, code=3))
+    said = found["verdicts"]["sm_80"]
+    assert (found["incomplete"], found["damaged"], said["native"], said["none"]) == (True, 0, 10, 0)
+    assert said["verdict"] == "unknown"
+
+
 def test_a_cut_archive_is_named_and_what_came_before_the_cut_is_read(library, tmp_path):
     path = tmp_path / "cut.tar"
     data = tar(("libmade.so", library.read_bytes()), ("b.so", library.read_bytes()))
