@@ -140,10 +140,11 @@ def test_what_our_own_wait_calls_may_fail_in_any_way_too(twice, app, tmp_path, n
     assert read_reports(tmp_path / "ours") == len(RESULTS)
 
 
+@pytest.mark.parametrize("sync", ["off", "launch", "trail"])
 @pytest.mark.parametrize("name", ["calls_all", *RUNTIMES])
-def test_a_driver_that_lacks_a_newer_function_is_used_as_it_is(twice, app, tmp_path, name):
-    """Each function that came after CUDA 11.0 in turn."""
-    plain, ours = twice(app(name), "SIM_LACKS", NEWER)
+def test_a_driver_that_lacks_a_newer_function_is_used_as_it_is(twice, app, tmp_path, name, sync):
+    """Each function that came after CUDA 11.0 in turn, also those that only we call."""
+    plain, ours = twice(app(name), "SIM_LACKS", NEWER, env={"NOKERNEL_SYNC": sync})
     assert len(ends(ours.stdout)) == len(NEWER)
     assert (ours.stdout, ours.stderr) == (plain.stdout, plain.stderr)
     read_reports(tmp_path / "ours")
@@ -167,17 +168,18 @@ def blocks(text):
 
 @pytest.mark.plain
 @pytest.mark.parametrize("onward", ["", "+"], ids=["once", "from then on"])
-@pytest.mark.parametrize("name", RUNTIMES)
-def test_each_of_our_allocations_and_writes_may_fail(twice, app, store, tmp_path, name, onward):
+@pytest.mark.parametrize("name,sync", [*((name, "off") for name in RUNTIMES), ("12.4", "trail")])
+def test_each_of_our_allocations_and_writes_may_fail(twice, app, store, tmp_path, name, sync, onward):
     """The program is unharmed, and either the report is what it is without, or a line says what was lost."""
     fails = programs.linked(store, "libfails.so", [programs.compiled(store, "fails_ours.c")], ["-ldl"], shared=True)
-    _, whole = twice(app(name), "NONE", ["whole"], env={"NOKERNEL_REPORT": "text"})
+    env = {"NOKERNEL_REPORT": "text", "NOKERNEL_SYNC": sync}
+    _, whole = twice(app(name), "NONE", ["whole"], env=env)
     headline = blocks(whole.stderr)["whole"].splitlines()[0]
     assert "1 kernel of 2 has no image" in headline
     failed = 0
     for first in range(1, 100_000, 100):
         cases = [f"{i}{onward}" for i in range(first, first + 100)]
-        _, ours = twice(app(name), "FAIL_OURS", cases, env={"NOKERNEL_REPORT": "text"}, after=[fails])
+        _, ours = twice(app(name), "FAIL_OURS", cases, env=env, after=[fails])
         assert list(ends(ours.stdout).items()) == [(case, "0") for case in cases]
         assert set(blocks(ours.stdout).values()) == set(blocks(whole.stdout).values())
         for case, stderr in blocks(ours.stderr).items():

@@ -3,7 +3,8 @@
 import pytest
 
 import claims
-from fixtures import toolkit
+from conftest import SIM
+from fixtures import images, programs, toolkit
 
 GOOD, BAD = ["80"], ["90"]
 VARIANTS = [pytest.param(v, s, id=f"{v}-{'static' if s else 'shared'}")
@@ -43,6 +44,24 @@ def test_a_refused_query_is_a_probe_and_not_a_failure(run, program, version, sta
     probe = out.report["probes"][0]
     assert (probe["kernel"], probe["code"], claims.base(probe["library"])) == (claims.B, 209, "probes")
     assert claims.missing_count(out.report) == 0
+
+
+ASKED = {"function": "cuKernelGetFunction", "kernel-attribute": "cuKernelGetAttribute", "kernel-limit": "cuKernelSetAttribute",
+         "attribute": "cuFuncGetAttribute", "limit": "cuFuncSetAttribute", "occupancy": "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+         "block-size": "cuOccupancyMaxPotentialBlockSize", "shared": "cuOccupancyAvailableDynamicSMemPerBlock"}
+
+
+@pytest.mark.parametrize("how,symbol", ASKED.items())
+def test_a_refused_query_of_the_driver_is_a_probe_and_the_run_is_healthy(run, store, how, symbol):
+    """The program goes on with another kernel."""
+    app = programs.linked(store, "asks_driver", [programs.compiled(store, "asks_driver.c")], [f"-L{SIM}", "-l:libcuda.so.1"])
+    files = [images.container(store, words, [claims.A]) for words in (BAD, GOOD)]
+    out = run(app, how, claims.A, *files)
+    assert "ask 209" in out.lines and out.lines[-2:] == ["launch 0", "sync 0"]
+    probe, = out.report["probes"]
+    assert (probe["api"], probe["kernel"], probe["code"], claims.base(probe["called_by"])) == (symbol, claims.A, 209, "asks_driver")
+    claims.nothing_failed(out)
+    assert out.report["summary"]["healthy"]
 
 
 @pytest.mark.parametrize("version,static", VARIANTS)

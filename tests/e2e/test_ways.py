@@ -134,6 +134,22 @@ def test_what_works_late_is_counted_and_no_word_is_lost_on_it(run, program):
     assert len(out.stderr.splitlines()) == 1, out.stderr
 
 
+@pytest.mark.parametrize("sync", ["launch", "trail"])
+def test_an_exit_out_of_a_signal_handler_while_a_launch_is_waited_for_is_an_end_like_others(run, program, sync):
+    out = run(program("exits_in_handler", "12.4", GOOD, BAD), "waiting", env={"SIM_KERNEL_MS": "20000", "NOKERNEL_SYNC": sync})
+    assert (out.code, out.lines) == (5, ["b 209"])
+    claims.failed(out.report, claims.B, 209, "exits_in_handler")
+    assert out.report["process"]["exit"] == {"how": "exit", "status": 5}
+
+
+def test_an_exit_out_of_a_signal_handler_amid_failing_launches_hangs_nobody(run, program):
+    """It can come in the middle of our own work, with our lock held: then only the recording tells of the failure."""
+    for microseconds in range(100, 4100, 400):
+        out = run(program("exits_in_handler", "12.4", GOOD, BAD), microseconds, timeout=60, exit_report=False)
+        assert out.code == 5
+        claims.failed(out.report, claims.B, 209, "exits_in_handler")
+
+
 # ---- unloading
 @pytest.mark.parametrize("version,static", VARIANTS)
 def test_a_plugin_that_is_closed_is_gone_and_its_failure_is_kept(run, program, store, tmp_path, version, static):
@@ -193,7 +209,12 @@ def test_workers_of_multiprocessing_are_recorded_each_for_itself(run, program, t
 
 def test_a_forked_child_names_the_recording_of_its_parent(run, program):
     out = run(program("forks", "12.4", GOOD, BAD), "both")
-    assert [bool(r["process"].get("parent_recording")) for r in out.reports] == [False, False]  # both began after it
+    assert [r["process"]["parent_recording"] for r in out.reports] == [None, None]  # both began after the fork
+    out = run(program("forks", "12.4", GOOD, BAD), "again")
+    parent, = [r["process"] for r in out.reports if not r["process"]["parent_recording"]]
+    child, = [r["process"] for r in out.reports if r["process"]["parent_recording"]]
+    assert child["parent_pid"] == parent["pid"]
+    assert child["parent_recording"] == f"~/recordings/forks-{parent['pid']}.nkr"
 
 
 @pytest.mark.parametrize("own,other", [("12.4", "12.9"), ("13.5", "12.9"), ("11.8", "13.5")])
