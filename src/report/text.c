@@ -89,8 +89,13 @@ static void healthy(struct nk_buf *line, const struct nk_run *run, const struct 
         else
             nk_buf_text(line, " an image");
     }
+    if (sums->asked) {
+        nk_buf_text(line, "; asked and refused, harmless: ");
+        nk_words_count(line, sums->asked, "query", "queries");
+    }
     if (!run->has_exit)
-        nk_buf_text(line, "; it was killed, or still runs");
+        nk_buf_text(line, sums->launched ? "; it was killed, or still runs: none was looked at for an empty body"
+                                         : "; it was killed, or still runs");
     else if (run->exit.status)
         nk_buf_format(line, "; it ended with %d", run->exit.status);
 }

@@ -1,7 +1,7 @@
 // forks.c - forks, and parent or child or both use CUDA: forks parent|child|both|neither|again
 //
-// "parent" uses CUDA before it forks a child that only exits; "both" forks first, then each launches on its own; "again"
-// uses CUDA before it forks, and the child tries to as well, which CUDA refuses.
+// "parent" uses CUDA before it forks a child that only exits; "both" forks first, then each launches on its own;
+// "again" uses CUDA before it forks, and the child tries to as well, which CUDA refuses.
 #include "app.h"
 
 #include <sys/wait.h>

@@ -35,7 +35,7 @@ def test_a_program_that_ends_for_another_reason_is_not_explained_by_what_nccl_as
     assert out.code == 1 and "the data set is not there" in out.stderr
     coped_with(out.report["probes"], [0, 1])
     assert out.report["failures"] == [] and out.report["summary"]["healthy"]
-    assert real.shown(out) == "nokernel: no kernel was launched; it ended with 1\n"
+    assert real.shown(out) == "nokernel: no kernel was launched; asked and refused, harmless: 20 queries; it ended with 1\n"
 
 
 @pytest.mark.parametrize("sm, bad", [("70,70", [0, 1]), ("80,70", [1])])

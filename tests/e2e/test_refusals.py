@@ -62,6 +62,7 @@ def test_a_refused_query_of_the_driver_is_a_probe_and_the_run_is_healthy(run, st
     assert (probe["api"], probe["kernel"], probe["code"], claims.base(probe["called_by"])) == (symbol, claims.A, 209, "asks_driver")
     claims.nothing_failed(out)
     assert out.report["summary"]["healthy"]
+    assert out.text.endswith(" an image for this GPU (sm_80); asked and refused, harmless: 1 query\n")
 
 
 @pytest.mark.parametrize("version,static", VARIANTS)

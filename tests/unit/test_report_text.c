@@ -72,7 +72,8 @@ static void a_killed_run_is_not_called_ended(void **state)
     small_program(-1, 80, "80", 5);
     make_end();
     expect(report(),
-           "nokernel: 1 kernel launched, it had an image for this GPU (sm_80); it was killed, or still runs\n");
+           "nokernel: 1 kernel launched, it had an image for this GPU (sm_80); it was killed, or still runs: none was "
+           "looked at for an empty body\n");
 }
 
 static void another_error_is_never_called_a_missing_image(void **state)
@@ -102,7 +103,7 @@ static void a_refused_query_is_no_failure(void **state)
     make_failure((struct nk_rec_failure){.kind = NK_FAILED_PROBE, .result = 209, .kernel = kernel},
                  "cuKernelGetFunction", 10);
     make_end();
-    expect(report(), "nokernel: no kernel was launched\n");
+    expect(report(), "nokernel: no kernel was launched; asked and refused, harmless: 1 query\n");
 }
 
 static void a_refused_query_of_a_library_with_nothing_for_the_gpu_is_told(void **state)
