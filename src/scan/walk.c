@@ -89,8 +89,34 @@ static void find_package(struct nk_scan *scan, const char *path, struct nk_packa
     note_unowned(scan, path, folder, *package->name);
 }
 
+// A file without code is nothing to tell about, unless its name says that it holds some: an error page that was saved
+// as a wheel, a download that never began. In a folder only packages are held to their names.
+static void no_code(struct nk_scan *scan, const char *path, bool asked)
+{
+    static const struct {
+        const char *ending, *what;
+        bool package;
+    } names[] = {{".whl", "a wheel", true},          {".conda", "a conda package", true},
+                 {".deb", "a Debian package", true}, {".zip", "a zip file", false},
+                 {".tar", "a tar file", false},      {".gz", "a gzip file", false},
+                 {".bz2", "a bzip2 file", false},    {".xz", "an xz file", false},
+                 {".zst", "a zstd file", false},     {".cubin", "a cubin", false},
+                 {".fatbin", "a fat binary", false}, {".ptx", "PTX", false}};
+    struct stat st;
+    char text[64];
+    size_t size = strlen(path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t ending = strlen(names[i].ending);
+        if (size <= ending || strcmp(path + size - ending, names[i].ending) || !(asked || names[i].package)) continue;
+        bool empty = !stat(path, &st) && !st.st_size;
+        snprintf(text, sizeof text, "%s was expected, %s", names[i].what, empty ? "the file is empty" : "it is none");
+        nk_scan_problem_add(scan, path, text);
+    }
+}
+
+// `asked`: by name.
 static void file_code(struct nk_scan *scan, const struct nk_scan_place *place, const char *path, const char *named,
-                      const struct nk_scan_options *options)
+                      bool asked, const struct nk_scan_options *options)
 {
     struct nk_file file;
     struct nk_err err = {0};
@@ -107,12 +133,14 @@ static void file_code(struct nk_scan *scan, const struct nk_scan_place *place, c
     if (options->progress) options->progress(options->user, path, 0, 0);
     struct nk_scan_how how = options->how;
     how.mapped = true;
-    if (nk_scan_bytes(library, file.bytes, &how, &err)) nk_scan_problem_add(scan, path, err.text);
+    int result = nk_scan_bytes(library, file.bytes, &how, &err);
+    if (result) nk_scan_problem_add(scan, path, err.text);
     nk_file_close(&file);
     nk_scan_library_tidy(library);
     if (!library->box_count) {
         nk_scan_library_free(library);
         scan->others++;
+        if (!result) no_code(scan, path, asked);
         return;
     }
     find_package(scan, named, &library->package);
@@ -130,9 +158,10 @@ static void read_file(struct nk_scan *scan, const struct nk_scan_place *place, c
         nk_scan_archive(scan, path, asked, options);
     } else if (type == NK_SCAN_CODE || asked) {
         // A file that was asked for by name is searched whatever it is.
-        file_code(scan, place, path, path, options);
+        file_code(scan, place, path, path, asked, options);
     } else {
         scan->others++;
+        no_code(scan, path, false);
     }
 }
 
@@ -142,7 +171,7 @@ void nk_scan_file_seen(struct nk_scan *scan, const struct nk_scan_place *place, 
     struct stat st;
     if (stat(path, &st) || seen(scan, &st)) return;
     if (type_of(path, NULL) == NK_SCAN_CODE)
-        file_code(scan, place, path, named, options);
+        file_code(scan, place, path, named, false, options);
     else
         scan->others++;
 }

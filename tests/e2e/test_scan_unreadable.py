@@ -209,6 +209,22 @@ def test_a_packed_file_that_is_no_archive_is_no_problem_unless_it_was_asked_for(
     assert len(out["problems"]) == 1
 
 
+@pytest.mark.parametrize("name,what", [("a.whl", "a wheel"), ("a.conda", "a conda package"), ("a.deb", "a Debian package")])
+@pytest.mark.parametrize("data,words", [(b"", "the file is empty"), (b"<html>not found</html>", "it is none")], ids=["empty", "html"])
+def test_a_package_that_is_none_is_named(folder, name, what, data, words):
+    (folder / name).write_bytes(data)
+    says(command("scan", "--gpu", "sm_80", folder), folder / name, f"{what} was expected, {words}")
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.cubin", "a.fatbin", "a.ptx"])
+def test_a_file_that_is_not_what_its_name_says_is_no_problem_unless_it_was_asked_for(folder, name):
+    (folder / name).write_bytes(b"words\n")
+    assert scan(folder)["other_files"] == 1
+    says(command("scan", "--gpu", "sm_80", folder / name, folder), folder / name, "was expected, it is none")
+    (folder / "a.so").write_bytes(b"INPUT(libx.so.1)\n")  # what linkers read has such names, too
+    assert scan(folder / "a.so")["other_files"] == 1
+
+
 # ---- files of other machines
 
 
