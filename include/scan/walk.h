@@ -17,7 +17,8 @@ struct nk_scan_options {
 // A file, an archive, or a folder with all below it. Links inside a folder are followed to files, not to folders; a
 // file that was read under another name is not read again.
 void nk_scan_path(struct nk_scan *scan, const char *path, const struct nk_scan_options *options);
-// Every package of the folders that this interpreter imports from. Runs the interpreter (it prints its sys.path).
+// Every package of the folders that this interpreter imports from. Runs the interpreter (it prints its sys.path). A
+// folder stands for bin/python or bin/python3 in it.
 void nk_scan_python(struct nk_scan *scan, const char *exe, const struct nk_scan_options *options);
 // Every file that the running process has mapped.
 void nk_scan_process(struct nk_scan *scan, const char *pid, const struct nk_scan_options *options);

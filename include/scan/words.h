@@ -28,6 +28,11 @@ void nk_scan_archs(struct nk_buf *out, const struct nk_scan_sum *sum, uint16_t k
 void nk_scan_codecs(struct nk_buf *out, const struct nk_scan_sum *sum);
 // What stands behind the word: "all 24,172 kernels", "58 of 24,172 kernels do not run: there is no image for this GPU".
 void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_scan_counts *counts);
+// Writes each kernel that does not run natively on the GPU, the worst first. `word`: "none", "unknown", "hollow",
+// "jit".
+typedef void (*nk_scan_kernel_fn)(struct nk_buf *out, const char *word, const char *name);
+void nk_scan_not_native(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_target *gpu,
+                        nk_scan_kernel_fn write);
 // Names of the sections in which containers lie outside .nv_fatbin: ".data .rodata".
 void nk_scan_sections(struct nk_buf *out, const struct nk_scan_library *library);
 

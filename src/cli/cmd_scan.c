@@ -27,7 +27,8 @@ const struct nk_command nk_cmd_scan = {
             "says for each GPU which kernels would run.\n"
             "\n"
             "What to look at, beside files\n"
-            "  --python EXE          every package that this Python imports from\n"
+            "  --python EXE          every package that this Python imports from (or a folder with\n"
+            "                        bin/python in it: a virtual environment)\n"
             "  --pid N               every file that the running process N has mapped\n"
             "  --diff                architectures and kernels that NEW gained and lost against OLD\n"
             "\n"
@@ -110,6 +111,8 @@ static int check(struct asked *a, int operands)
     if (w->quick && (w->gpu || w->kernels || gate || w->diff))
         return nk_cli_fail(NK_EXIT_USAGE, "scan: --quick reads no kernels, which --gpu, --kernels, --fail-on, "
                                           "--expect and --diff are about");
+    if (w->kernels && !w->diff && (w->csv || w->sarif || w->junit))
+        return nk_cli_fail(NK_EXIT_USAGE, "scan: --csv, --sarif and --junit name no kernels: --json --kernels does");
     if (strcmp(w->paths, "short") && strcmp(w->paths, "full"))
         return nk_cli_fail(NK_EXIT_USAGE, "scan: --paths %s: short or full was expected", w->paths);
     if (w->fail_on && !w->gpu) return nk_cli_fail(NK_EXIT_USAGE, "scan: --fail-on needs --gpu");

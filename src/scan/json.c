@@ -162,13 +162,17 @@ static json_t *held(const struct nk_scan_library *library, const struct nk_scan_
 // What is the same for all kernels of a shape: made once, shared.
 static json_t *shape_says(const struct nk_scan_library *library, size_t shape, const struct nk_scan_show *show)
 {
-    json_t *object = json_object(), *runs = json_object();
+    json_t *object = json_object(), *runs = json_object(), *reasons = json_object();
     put(object, "images", held(library, &library->shapes[shape], NK_KERNEL_PRESENT));
     put(object, "hollow", held(library, &library->shapes[shape], NK_KERNEL_HOLLOW));
-    for (size_t i = 0; i < show->gpus->count; i++)
-        put(runs, show->gpus->gpu[i].text,
-            json_string(nk_runs_word(nk_scan_judge_shape(library, shape, &show->gpus->gpu[i].target).runs)));
+    for (size_t i = 0; i < show->gpus->count; i++) {
+        const struct nk_scan_gpu *gpu = &show->gpus->gpu[i];
+        struct nk_verdict v = nk_scan_judge_shape(library, shape, &gpu->target);
+        put(runs, gpu->text, json_string(nk_runs_word(v.runs)));
+        put(reasons, gpu->text, json_string(nk_reason_key(v.reason)));
+    }
     put(object, "runs", runs);
+    put(object, "reasons", reasons);
     return object;
 }
 

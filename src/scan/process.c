@@ -51,11 +51,26 @@ static int output_of(const char *exe, struct nk_buf *out, struct nk_err *err)
     return out->failed ? nk_fail(err, NK_ERR_MEMORY, "not enough memory") : 0;
 }
 
+// A folder, such as that of a virtual environment, stands for the interpreter in it.
+static const char *interpreter(const char *exe, char *path, size_t size)
+{
+    static const char *const names[] = {"bin/python", "bin/python3"};
+    struct stat st;
+    if (stat(exe, &st) || !S_ISDIR(st.st_mode)) return exe;
+    for (size_t i = 0; i < 2; i++) {
+        int length = snprintf(path, size, "%s/%s", exe, names[i]);
+        if (length > 0 && (size_t)length < size && !access(path, X_OK)) return path;
+    }
+    return exe;
+}
+
 void nk_scan_python(struct nk_scan *scan, const char *exe, const struct nk_scan_options *options)
 {
     struct nk_buf out = {0};
     struct nk_err err = {0};
+    char inside[PATH_MAX];
     size_t folders = 0;
+    exe = interpreter(exe, inside, sizeof inside);
     if (output_of(exe, &out, &err)) {
         nk_scan_problem_add(scan, exe, err.text);
         nk_buf_free(&out);

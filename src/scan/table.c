@@ -4,6 +4,7 @@
 #include "scan/words.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct cell_row {
     const struct nk_scan_item *item;
@@ -62,6 +63,43 @@ static void markdown_row(struct nk_buf *out, const struct cell_row *row, const s
     nk_buf_free(&text);
 }
 
+static void name_item(struct nk_buf *out, const char *word, const char *name)
+{
+    struct nk_buf text = {0};
+    nk_scan_kernel_name(&text, name);
+    nk_buf_format(out, "- %s%s", word, *word ? " " : "");
+    nk_cell_markdown(out, text.data ? text.data : "");
+    nk_buf_text(out, "\n");
+    if (text.failed) out->failed = true;
+    nk_buf_free(&text);
+}
+
+// Below the table: the kernels that do not run natively, or without a GPU all.
+static void name_list(struct nk_buf *out, const struct cell_row *row, const struct nk_scan_show *show)
+{
+    struct nk_buf names = {0}, title = {0};
+    const struct nk_scan_library *library = row->library;
+    if (row->gpu) nk_scan_not_native(&names, library, &row->gpu->target, name_item);
+    for (size_t i = 0; !row->gpu && i < library->kernel_count; i++)
+        name_item(&names, "", nk_scan_text(library, library->kernels[i].name));
+    nk_scan_title(&title, row->item, show->full_paths);
+    if (strcmp(row->item->path, library->path)) {
+        nk_buf_text(&title, ", ");
+        nk_scan_shown(&title, library->path, show->full_paths);
+    }
+    if (names.size) {
+        nk_buf_text(out, "\nKernels of ");
+        nk_cell_markdown(out, title.data ? title.data : "");
+        if (row->gpu) nk_buf_text(out, " that do not run natively on ");
+        if (row->gpu) nk_cell_markdown(out, row->gpu->text);
+        nk_buf_text(out, ":\n\n");
+        nk_buf_add(out, names.data, names.size);
+    }
+    out->failed |= names.failed || title.failed;
+    nk_buf_free(&names);
+    nk_buf_free(&title);
+}
+
 void nk_scan_unread_markdown(struct nk_buf *out, const struct nk_scan *scan, const struct nk_scan_show *show)
 {
     struct nk_buf path = {0};
@@ -79,6 +117,7 @@ void nk_scan_write_markdown(struct nk_buf *out, const struct nk_scan *scan, cons
     nk_buf_format(out, "| package | library | SASS | PTX | %s\n|---|---|---|---|%s\n",
                   gpus ? "GPU | verdict | kernels |" : "kernels |", gpus ? "---|---|---|" : "---:|");
     each_row(out, scan, show, markdown_row);
+    if (show->names) each_row(out, scan, show, name_list);
     if (scan->problem_count) nk_buf_text(out, "\nNot read:\n\n");
     nk_scan_unread_markdown(out, scan, show);
 }

@@ -149,20 +149,6 @@ static void name_line(struct nk_buf *out, const char *what, const char *name)
     nk_buf_text(out, "\n");
 }
 
-// For a GPU: the kernels that do not run natively.
-static void names_for(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_target *gpu)
-{
-    enum nk_runs *runs = calloc(library->shape_count + 1, sizeof *runs);
-    for (size_t i = 0; runs && i < library->shape_count; i++) runs[i] = nk_scan_judge_shape(library, i, gpu).runs;
-    for (size_t i = 0; runs && i < library->kernel_count; i++) {
-        const struct nk_scan_kernel *kernel = &library->kernels[i];
-        if (runs[kernel->shape] != NK_RUNS_NATIVE)
-            name_line(out, nk_runs_word(runs[kernel->shape]), nk_scan_text(library, kernel->name));
-    }
-    if (!runs) out->failed = true;
-    free(runs);
-}
-
 static int by_shape(const void *a, const void *b)
 {
     const struct nk_scan_kernel *x = a, *y = b;
@@ -209,7 +195,7 @@ static void row_gpu(struct nk_buf *out, const struct nk_scan_library *library, c
     nk_buf_format(&body, "%s: ", nk_scan_word(word));
     nk_scan_detail(&body, word, &counts);
     row(out, gpu->text, &body);
-    if (show->names) names_for(out, library, &gpu->target);
+    if (show->names) nk_scan_not_native(out, library, &gpu->target, name_line);
 }
 
 // Many GPUs, such as --gpu all: those of which the same is to be said stand together, and the sentence once below them.

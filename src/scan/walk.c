@@ -96,12 +96,11 @@ static void no_code(struct nk_scan *scan, const char *path, bool asked)
     static const struct {
         const char *ending, *what;
         bool package;
-    } names[] = {{".whl", "a wheel", true},          {".conda", "a conda package", true},
-                 {".deb", "a Debian package", true}, {".zip", "a zip file", false},
-                 {".tar", "a tar file", false},      {".gz", "a gzip file", false},
-                 {".bz2", "a bzip2 file", false},    {".xz", "an xz file", false},
-                 {".zst", "a zstd file", false},     {".cubin", "a cubin", false},
-                 {".fatbin", "a fat binary", false}, {".ptx", "PTX", false}};
+    } names[] = {
+        {".whl", "a wheel", true},       {".conda", "a conda package", true}, {".deb", "a Debian package", true},
+        {".zip", "a zip file", false},   {".tar", "a tar file", false},       {".gz", "a gzip file", false},
+        {".bz2", "a bzip2 file", false}, {".xz", "an xz file", false},        {".zst", "a zstd file", false},
+        {".cubin", "a cubin", false},    {".fatbin", "a fat binary", false},  {".ptx", "PTX", false}};
     struct stat st;
     char text[64];
     size_t size = strlen(path);

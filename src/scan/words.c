@@ -211,6 +211,22 @@ void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_
     nk_buf_text(out, " present but empty");
 }
 
+void nk_scan_not_native(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_target *gpu,
+                        nk_scan_kernel_fn write)
+{
+    static const enum nk_runs order[] = {NK_RUNS_NONE, NK_RUNS_UNKNOWN, NK_RUNS_HOLLOW, NK_RUNS_JIT};
+    enum nk_runs *runs = calloc(library->shape_count + 1, sizeof *runs);
+    for (size_t i = 0; runs && i < library->shape_count; i++) runs[i] = nk_scan_judge_shape(library, i, gpu).runs;
+    for (size_t k = 0; runs && k < sizeof order / sizeof *order; k++)
+        for (size_t i = 0; i < library->kernel_count; i++) {
+            const struct nk_scan_kernel *kernel = &library->kernels[i];
+            if (runs[kernel->shape] == order[k])
+                write(out, nk_runs_word(order[k]), nk_scan_text(library, kernel->name));
+        }
+    if (!runs) out->failed = true;
+    free(runs);
+}
+
 void nk_scan_sections(struct nk_buf *out, const struct nk_scan_library *library)
 {
     const char *before[16] = {0};

@@ -205,8 +205,18 @@ def test_the_text_names_the_kernels_that_do_not_run(both):
     assert ["none", "k_a(float*)"] in lines and ["none", "k_b(float*)"] in lines, lines
 
 
+def test_the_kernels_that_are_named_for_a_gpu_begin_with_the_worst_and_have_their_reason(store):
+    parts = [images.container(store, ["ptx75"], ["_Z5k_jitPf"]), images.container(store, ["75"], ["_Z6k_nonePf"])]
+    library = shared(store, nv_fatbin=parts)
+    lines = [line.split() for line in command("scan", "--gpu", "sm_90", "--kernels", library).stdout.splitlines()[-2:]]
+    assert lines == [["none", "k_none(float*)"], ["jit", "k_jit(float*)"]]
+    listed = only(scan("--gpu", "sm_90", "--kernels", library))["kernel_list"]
+    assert [(k["runs"], k["reasons"]) for k in listed] == [({"sm_90": "jit"}, {"sm_90": "ptx"}),
+                                                           ({"sm_90": "none"}, {"sm_90": "no-image"})]
+
+
 @pytest.mark.parametrize(
-    "words", [["--gpu", "sm_x"], ["--gpu", "sm_80@x"], ["--quick", "--gpu", "all"], ["--json", "--csv"], []]
+    "words", [["--gpu", "sm_x"], ["--gpu", "sm_80@x"], ["--quick", "--gpu", "all"], ["--json", "--csv"], ["--csv", "--kernels"], []]
 )
 def test_words_that_make_no_sense_are_refused(both, words):
     done = command("scan", *words, *([both] if words else []))

@@ -198,6 +198,17 @@ def test_markdown_is_a_table_to_a_program_that_renders_it(store, tmp_path):
                                               ["sm_75 sm_80", "compute_80@7.8", "sm_90", "partly"]]
 
 
+def test_markdown_names_the_kernels_below_the_table_when_asked_to(store, tmp_path):
+    shared_library = shared(store, nv_fatbin=[images.container(store, ["80"], K), images.container(store, ["75"], K[:1])])
+    (tmp_path / "x_y.so").write_bytes(shared_library.read_bytes())
+    text = command("scan", "--markdown", "--kernels", "--gpu", "sm_75,sm_80", tmp_path / "x_y.so", "--paths", "full").stdout
+    shown = str(tmp_path / "x_y.so").replace("_", r"\_")
+    assert f"Kernels of {shown} that do not run natively on sm\\_75:\n\n- none k\\_b(float\\*)\n- none k\\_a(float\\*)\n" in text
+    assert f"natively on sm\\_80:\n\n- none k\\_a(float\\*)" in text
+    text = command("scan", "--markdown", "--kernels", tmp_path / "x_y.so", "--paths", "full").stdout
+    assert text.endswith(f"Kernels of {shown}:\n\n- k\\_b(float\\*)\n- k\\_a(float\\*)\n- k\\_a(float\\*)\n")
+
+
 def test_markdown_lists_what_could_not_be_read_below_the_table(several):
     text = command("scan", "--markdown", "--gpu", "sm_75", several).stdout
     assert re.search(r"^Not read:$", text, re.M)

@@ -175,6 +175,17 @@ def test_the_packages_of_a_python_are_found_by_asking_it(native, tmp_path):
     assert "libx.so" in libraries(out)
 
 
+def test_a_folder_stands_for_the_python_in_it(native, tmp_path):
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    (site / "libx.so").write_bytes(native.read_bytes())
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").write_text(f"#!/bin/sh\necho {site}\n")
+    (tmp_path / "bin" / "python3").chmod(0o755)
+    assert "libx.so" in libraries(scan("--quick", "--python", tmp_path))
+    assert "cannot be run" in scan("--python", site, code=3)["problems"][0]["text"]
+
+
 @pytest.mark.parametrize("exe,words", [("/nonexistent/python", "cannot be run"), ("/bin/false", "is it a Python")])
 def test_what_is_no_python_is_said_to_be_none(exe, words):
     out = scan("--python", exe, code=3)
