@@ -8,19 +8,39 @@
 #include <stdint.h>
 #include <string.h>
 
+// The product of two words, folded: every bit of it depends on all bits of both, so that what differs in two places
+// does not cancel out.
+static inline uint64_t nk_scan_fold(uint64_t a, uint64_t b)
+{
+    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t nk_scan_mix(uint64_t h, uint64_t key, const unsigned char *at)
+{
+    uint64_t word[2];
+    memcpy(word, at, 16);
+    return nk_scan_fold(word[0] ^ key, word[1] ^ h);
+}
+
 static inline uint64_t nk_scan_hash(const void *data, size_t size)
 {
     const unsigned char *at = data;
-    uint64_t h = 0x9e3779b97f4a7c15u ^ size, word;
-    for (; size >= 8; size -= 8, at += 8) {
-        memcpy(&word, at, 8);
-        h = (h ^ word) * 0xff51afd7ed558ccdu;
-        h ^= h >> 29;
+    unsigned char last[16] = {0};
+    const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xff51afd7ed558ccdu, k2 = 0xc4ceb9fe1a85ec53u;
+    uint64_t h = k0 ^ size, other = k1 ^ size;
+    // Two at a time that need not wait for each other.
+    for (; size >= 32; size -= 32, at += 32) {
+        h = nk_scan_mix(h, k1, at);
+        other = nk_scan_mix(other, k2, at + 16);
     }
-    word = 0;
-    memcpy(&word, at, size);
-    h = (h ^ word) * 0xc4ceb9fe1a85ec53u;
-    return h ^ h >> 32;
+    h ^= other;
+    if (size >= 16) {
+        h = nk_scan_mix(h, k1, at);
+        size -= 16, at += 16;
+    }
+    memcpy(last, at, size);
+    return nk_scan_fold(nk_scan_mix(h, k2, last), k0);
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "image/kernels.h"
 
 // Calls `each` for all kernels; of their bodies only bare_return is told. 0; the positive number of `each`; or -1 when
-// the text is not laid out as compilers do (nothing was handed out): image/ptx.h then reads it.
+// the text is not laid out as compilers do: image/ptx.h then reads it, and what was handed out before does not count.
 int nk_ptx_names(struct nk_bytes text, nk_kernel_fn each, void *user);
 
 #endif

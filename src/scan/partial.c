@@ -21,9 +21,11 @@ static bool within_bounds(const struct nk_entry_view *entry)
     return small || size / (lz4 ? NK_UNPACK_RATIO_LZ4 : NK_UNPACK_RATIO_ZSTD) <= stored;
 }
 
+// By doubling: each piece of memory is new to the process, page by page, and what is not touched costs nothing.
 static bool reserve(struct nk_partial *p, uint64_t size)
 {
     if (size <= p->capacity) return true;
+    if (size < 2 * (uint64_t)p->capacity) size = 2 * (uint64_t)p->capacity;
     free(p->memory);
     p->memory = malloc((size_t)size);
     p->capacity = p->memory ? (size_t)size : 0;

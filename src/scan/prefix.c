@@ -80,18 +80,18 @@ static bool read_names(struct search *s)
 
 // ---- .symtab
 
+// Is one of the 64 bytes at `at` one from 1 to 31? (Compilers make vectors of it.)
+static bool has_control(const uint8_t *at)
+{
+    uint8_t hit = 0;
+    for (int i = 0; i < 64; i++) hit |= (uint8_t)(at[i] - 1) < 31;
+    return hit;
+}
+
 // The first byte from 1 to 31 at or after `at`, or what is decoded so far.
 static uint64_t next_control(const struct nk_partial *p, uint64_t at)
 {
-    const uint64_t ones = 0x0101010101010101u;
-    uint64_t word;
-    for (; at + 8 <= p->have; at += 8) {
-        memcpy(&word, p->data + at, 8);
-        // Eight at a time: no byte below 32 in it. (NULs are rare: names are long.)
-        if (!((word - ones * 32) & ~word & ones * 128)) continue;
-        for (int i = 0; i < 8; i++)
-            if (p->data[at + i] >= 1 && p->data[at + i] < 32) return at + i;
-    }
+    while (at + 64 <= p->have && !has_control(p->data + at)) at += 64;
     while (at < p->have && (!p->data[at] || p->data[at] >= 32)) at++;
     return at;
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define HEAD 65536u // .version and .target stand in so many bytes: reading them goes up to the end of the text
+
 static const char entry[] = ".entry";
 
 static bool is_blank(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -61,17 +63,15 @@ static uint64_t read_kernel(struct nk_bytes text, uint64_t at, struct nk_kernel_
 
 int nk_ptx_names(struct nk_bytes text, nk_kernel_fn each, void *user)
 {
+    struct nk_bytes beginning = nk_bytes(text.data, text.size < HEAD ? text.size : HEAD);
     struct nk_ptx_head head;
     struct nk_kernel_view kernel;
+    int64_t hit;
     int stop = 0;
-    if (nk_ptx_read_head(text, &head, NULL) || nk_bytes_find(text, 0, "/*", 2) >= 0) return -1;
-    // Twice: nothing may be handed out before all of it was understood.
-    for (int round = 0; round < 2; round++) {
-        int64_t hit;
-        for (uint64_t at = 0; !stop && (hit = nk_bytes_find(text, at, entry, sizeof entry - 1)) >= 0;) {
-            if (!(at = read_kernel(text, (uint64_t)hit, &kernel))) return -1;
-            if (round) stop = each(&kernel, user);
-        }
+    if (nk_ptx_read_head(beginning, &head, NULL) || nk_bytes_find(text, 0, "/*", 2) >= 0) return -1;
+    for (uint64_t at = 0; !stop && (hit = nk_bytes_find(text, at, entry, sizeof entry - 1)) >= 0;) {
+        if (!(at = read_kernel(text, (uint64_t)hit, &kernel))) return -1;
+        stop = each(&kernel, user);
     }
     return stop;
 }

@@ -6,25 +6,18 @@
 
 #include <stdlib.h>
 
-struct seen {
-    struct nk_bytes text;
-    size_t names;
-};
-
 static int take(const struct nk_kernel_view *kernel, void *user)
 {
-    struct seen *seen = user;
-    const uint8_t *end = seen->text.data + seen->text.size;
+    const struct nk_bytes *text = user;
     // A name is a view into the text.
-    if (kernel->name.data < seen->text.data || kernel->name.data + kernel->name.size > end) abort();
+    if (kernel->name.data < text->data || kernel->name.data + kernel->name.size > text->data + text->size) abort();
     touch(kernel->name);
-    seen->names++;
     return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct seen seen = {.text = nk_bytes(data, size)};
-    if (nk_ptx_names(seen.text, take, &seen) < 0 && seen.names) abort(); // "nothing was handed out"
+    struct nk_bytes text = nk_bytes(data, size);
+    nk_ptx_names(text, take, &text);
     return 0;
 }

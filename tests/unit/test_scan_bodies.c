@@ -90,6 +90,24 @@ static void ptx_without_such_a_cubin_is_read(void **state)
     nk_buf_free(&buf);
 }
 
+// The quick reader names the kernel, then meets an ".entry" that is none and leaves the text to the other one.
+static void a_kernel_of_ptx_that_two_readers_name_counts_once(void **state)
+{
+    (void)state;
+    static const char text[] = PTX_HEAD("8.7", "sm_80") ".visible .entry extra()\n{\nret;\n}\n// the .entry of it\n";
+    struct nk_buf buf = {0};
+    size_t at = begin_container(&buf);
+    make_entry(&buf,
+               &(struct made_entry){.kind = 1, .arch = 80, .codec = MAKE_LZ4, .payload = nk_bytes(text, sizeof text)});
+    end_container(&buf, at);
+    struct nk_scan_library *library = nk_scan_library_new("x");
+    assert_int_equal(nk_scan_bytes(library, view_of(&buf), &(struct nk_scan_how){.kernels = true}, NULL), 0);
+    assert_int_equal(library->kernel_count, 1);
+    assert_int_equal(library->images[0].kernels, 1);
+    nk_scan_library_free(library);
+    nk_buf_free(&buf);
+}
+
 static void all_ptx_is_read_where_all_kernels_are_wanted(void **state)
 {
     (void)state;
@@ -186,6 +204,7 @@ int main(void)
         cmocka_unit_test(such_ptx_counts_with_the_kernels_of_the_cubin),
         cmocka_unit_test(ptx_that_a_gpu_would_compile_is_read),
         cmocka_unit_test(ptx_without_such_a_cubin_is_read),
+        cmocka_unit_test(a_kernel_of_ptx_that_two_readers_name_counts_once),
         cmocka_unit_test(all_ptx_is_read_where_all_kernels_are_wanted),
         cmocka_unit_test(a_check_notices_ptx_that_holds_something_else),
         cmocka_unit_test(a_payload_is_remembered_by_all_of_its_bytes_its_codec_and_its_size),
