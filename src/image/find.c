@@ -194,6 +194,16 @@ static uint64_t end_of(struct search *search, struct nk_bytes view, uint64_t at,
     return *key;
 }
 
+// Not one entry: bytes that only look like the start of a container, which must not hide the cubins behind them.
+static bool holds_nothing(struct nk_bytes view, uint64_t at)
+{
+    struct nk_fatbin walk;
+    struct nk_entry_view entry;
+    struct nk_bytes rest;
+    return !nk_bytes_from(view, at, &rest) || nk_fatbin_begin(&walk, rest, NULL) ||
+           nk_fatbin_next(&walk, &entry, NULL) != 1;
+}
+
 static int search_range(struct search *search, struct range place)
 {
     struct nk_bytes view = nk_bytes(search->file.data, (size_t)place.end), part;
@@ -211,7 +221,10 @@ static int search_range(struct search *search, struct range place)
                             outside | (damaged ? NK_FOUND_DAMAGED : 0u), section_at(search, at));
         if (stop) return stop;
         // After damage look for cubins right behind its start.
-        at = damaged && !container && search->looked <= MAX_LOOKED ? at + 1 : end;
+        if (damaged && container && holds_nothing(view, at))
+            at += NK_FATBIN_HEADER;
+        else
+            at = damaged && !container && search->looked <= MAX_LOOKED ? at + 1 : end;
     }
 }
 

@@ -147,6 +147,7 @@ struct pass {
     struct nk_box_tools tools[NK_CREW_MOST]; // of each thread
     struct waiting waiting[BOXES];           // box i lies in waiting[i % BOXES]
     uint64_t begun, ended;                   // boxes
+    bool damaged;                            // the container before, behind entries that were good
     size_t late;                             // bytes of PTX that wait in them
 };
 
@@ -238,6 +239,7 @@ static uint64_t read_container(struct pass *pass, uint64_t at)
         if (good) next += size;
     }
     if (!good) box->flags |= NK_FOUND_DAMAGED;
+    pass->damaged = !good && next > at + NK_FATBIN_HEADER;
     end_box(pass);
     return next;
 }
@@ -288,8 +290,8 @@ static uint64_t search(struct pass *pass, uint64_t at, uint64_t to)
     switch (sign) {
     case NK_SIGN_CONTAINER:
         return read_container(pass, at);
-    case NK_SIGN_CUBIN:
-        return read_cubin(pass, at);
+    case NK_SIGN_CUBIN: // what is left of a damaged container is no image of its own
+        return pass->damaged ? at + 1 : read_cubin(pass, at);
     case NK_SIGN_NAME:
         if (pass->w.table) keep_names(&pass->w, at);
         return at + 1;

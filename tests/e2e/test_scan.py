@@ -3,6 +3,7 @@
 import csv
 import os
 import subprocess
+import zipfile
 
 import pytest
 
@@ -18,6 +19,13 @@ K = ["_Z3k_aPf", "_Z3k_bPf"]
 def both(store):
     """A library with two containers: sm_80 and PTX, and sm_75 alone."""
     return shared(store, nv_fatbin=[images.container(store, ["80", "ptx80"], K), images.container(store, ["75"], K[:1])])
+
+
+def in_a_wheel(folder, library):
+    path = folder / "made.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(library, "made.so")
+    return path
 
 
 def test_the_images_of_a_library_are_counted_by_target(both):
@@ -290,6 +298,27 @@ def test_bytes_in_a_library_that_only_look_like_a_container_are_none(store, tmp_
     sign.write_bytes(bytes.fromhex("50ed55ba01001000") + b"\x7f" * 24)
     library = shared(store, nv_fatbin=[images.container(store, ["80"], K)], rodata=[sign])
     assert (only(scan("--gpu", "sm_80", library))["containers"], only(scan(library))["damaged"]) == (1, 0)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["on disk", "in passing"])
+def test_bytes_that_only_look_like_a_container_hide_no_image_behind_them(store, tmp_path, packed):
+    sign = tmp_path / "sign"
+    sign.write_bytes(bytes(2 << 20) + bytes.fromhex("50ed55ba01001000") + b"\x7f" * 24)
+    path = shared(store, nv_fatbin=[images.container(store, ["80"], K)], rodata=[sign, images.image(store, "90", K)])
+    found = only(scan(in_a_wheel(tmp_path, path) if packed else path))
+    assert (found["containers"], found["bare"], archs(found["outside"])) == (1, 1, {"sm_90": 1})
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["on disk", "in passing"])
+def test_what_is_left_of_a_damaged_container_is_no_image_without_container(store, tmp_path, packed):
+    data = bytearray(images.container(store, ["80", "90"], K, options=["--compress-mode=none"]).read_bytes())
+    at = 16 + 64 + int.from_bytes(data[24:32], "little")
+    data[at + 4 : at + 8] = bytes(4)  # the header of the second image
+    (tmp_path / "damaged").write_bytes(data)
+    (tmp_path / "zeros").write_bytes(bytes(2 << 20))
+    path = shared(store, nv_fatbin=[images.container(store, ["80"], K)], rodata=[tmp_path / "zeros", tmp_path / "damaged"])
+    found = only(scan(in_a_wheel(tmp_path, path) if packed else path, code=3))
+    assert (found["containers"], found["damaged"], found["bare"]) == (2, 1, 0)
 
 
 def test_an_image_that_cannot_be_decoded_makes_the_verdict_unknown_and_never_native(tmp_path):
