@@ -161,7 +161,19 @@ static int write_out(struct nk_buf *out)
     return code;
 }
 
-static int report(const struct nk_scan *scan, const struct asked *a)
+// A release that was built without CUDA by mistake has no kernel that could lack an image.
+static bool expects_in_vain(struct nk_scan *scan, const struct asked *a, char *const *operands)
+{
+    uint64_t kernels = 0;
+    for (size_t i = 0; i < scan->count; i++)
+        for (size_t k = 0; k < scan->items[i]->count; k++) kernels += scan->items[i]->libraries[k]->kernel_count;
+    if (!a->w.expect || kernels || scan->problem_count) return false;
+    const char *first = *operands ? *operands : a->w.python ? a->w.python : a->w.pid;
+    nk_scan_problem_add(scan, first, "no kernel was found, and --expect says what kernels must have");
+    return true;
+}
+
+static int report(const struct nk_scan *scan, const struct asked *a, bool in_vain)
 {
     struct nk_scan_findings findings = {0};
     struct nk_buf out = {0};
@@ -182,7 +194,7 @@ static int report(const struct nk_scan *scan, const struct asked *a)
     if (findings.failed) out.failed = true;
     bool gate = a->w.fail_on || a->w.expect;
     int code = write_out(&out), unread = tell_problems(scan);
-    if (!code) code = gate && findings.count ? EXIT_GATE : unread;
+    if (!code) code = gate && (findings.count || in_vain) ? EXIT_GATE : unread;
     nk_scan_findings_free(&findings);
     return code;
 }
@@ -244,8 +256,9 @@ static int scan_main(int argc, char **argv)
     if (w->python) nk_scan_python(&scan, w->python, &how);
     if (w->pid) nk_scan_process(&scan, w->pid, &how);
     nk_scan_note_damage(&scan);
+    bool in_vain = expects_in_vain(&scan, &a, argv + 1);
     nk_progress_end(&progress);
-    code = report(&scan, &a);
+    code = report(&scan, &a, in_vain);
     nk_scan_free(&scan);
     return code;
 }

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,15 @@ def test_what_a_release_must_have_is_looked_for_image_by_image(native, expected,
 def test_an_image_that_only_some_kernels_have_is_not_enough(partly):
     out = scan("--expect", "sm_75", partly, code=GATE)
     assert out["findings"][0]["text"] == "sm_75 is expected, 2 of 3 kernels have none"
+
+
+def test_a_release_without_any_kernel_is_not_what_was_expected(native, tmp_path):
+    (tmp_path / "x.so").write_bytes(Path("/bin/true").read_bytes())
+    done = command("scan", "--expect", "sm_80", tmp_path)
+    assert done.returncode == 4
+    assert done.stderr == f"nokernel: {tmp_path}: no kernel was found, and --expect says what kernels must have\n"
+    (tmp_path / "y.so").write_bytes(native.read_bytes())
+    assert command("scan", "--expect", "sm_80", tmp_path).returncode == 0
 
 
 def test_a_broken_rule_counts_more_than_a_file_that_cannot_be_read(partly, tmp_path):
