@@ -3,6 +3,7 @@
 #define NK_ADVICE_PARTS_H
 
 #include "advice/advice.h"
+#include "advice/installer.h"
 #include "advice/knowledge.h"
 
 // The next repair to fill, its text begun with a text of the catalogue; NULL when there are three already.
@@ -14,9 +15,8 @@ void nk_repair_say(struct nk_advice *out, struct nk_repair *repair, enum nk_text
 void nk_repair_upstream(struct nk_advice *out, struct nk_repair *repair, const struct nk_advice_case *about);
 // It is not safe after all.
 void nk_repair_risks(struct nk_repair *repair, enum nk_text risk);
-// "~/v/bin/python -m pip " of the case, or "python -m pip "; of an environment of uv "uv pip ". `verb`: "install
-// --upgrade", "uninstall -y".
-void nk_repair_pip(struct nk_buf *command, const struct nk_advice_case *about, const char *verb);
+// The command of pip or uv for the case, up to the names. `command` may be NULL.
+void nk_repair_pip(struct nk_buf *command, const struct nk_advice_case *about, enum nk_installing what);
 
 enum { NK_NAME_TEXT = 48 }; // bytes for names that are made on the stack
 // "sm_120"; "CUDA 12.8" without the word: "12.8".

@@ -18,10 +18,11 @@ void nk_check_caches(struct nk_doctor *doctor);
 
 // Does a compiler of that CUDA version know the architecture?
 bool nk_check_compiles(int sm, int cuda);
-// The commands of all findings as the installer of their packages has them; the last to be called.
-void nk_check_installers(struct nk_doctor *doctor);
 // What to do about a package on a GPU: fills the finding's advice.
 void nk_check_advise(struct nk_doctor *doctor, struct nk_doctor_finding *finding,
                      const struct nk_doctor_library *library);
+// The same where the package (not NULL) has no code for any GPU: another build of it for those that are here (one at
+// least).
+void nk_check_advise_build(struct nk_doctor *doctor, struct nk_doctor_finding *finding);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "advice/advice.h"
 #include "advice/findings.h"
+#include "advice/installer.h"
 #include "base/buf.h"
 #include "image/image.h"
 #include "verdict/judge.h"
@@ -174,6 +175,14 @@ struct nk_doctor_row *nk_doctor_row(struct nk_doctor *doctor, const char *area);
 // A new finding, its sentence filled with what is put in for {1} to {3}. Never NULL.
 struct nk_doctor_finding *nk_doctor_find(struct nk_doctor *doctor, enum nk_finding_name name, const char *first,
                                          const char *second, const char *third);
+// The same about a package (NULL: none): commands are those of its installer.
+struct nk_doctor_finding *nk_doctor_find_in(struct nk_doctor *doctor, const struct nk_doctor_package *package,
+                                            enum nk_finding_name name, const char *first, const char *second,
+                                            const char *third);
+// "~/v/bin/python -m pip install ", or what the installer of the package (NULL: of this Python) says: the names come
+// behind it. Kept; "" for what conda or Debian installed, whose names and versions are not pip's.
+const char *nk_doctor_install(struct nk_doctor *doctor, const struct nk_doctor_package *package,
+                              enum nk_installing what);
 // Adds a line of evidence.
 void nk_doctor_see(struct nk_doctor_finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // The finding of that name about that package (NULL: none) and GPU (-1: none), or NULL.

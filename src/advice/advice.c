@@ -108,7 +108,7 @@ static void runtime_compiler(const struct nk_advice_case *about, struct nk_advic
     } else if (!strncmp(about->loader_package, "cupy", 4) && nk_version_cuda(first) < 13000) {
         repair = nk_repair_add(out, NK_TEXT_SAFE_PACKAGE, "cupy/cupy#9106, #9121: NVRTC older than the GPU",
                                NK_TEXT_RUNTIME_OLD, sm, toolkit.data, NULL, NULL);
-        nk_repair_pip(repair ? &repair->command : NULL, about, "install --upgrade");
+        nk_repair_pip(repair ? &repair->command : NULL, about, NK_UPGRADE);
         bool cuda13 = strstr(about->loader_package, "13") != NULL;
         if (repair && cuda13) nk_buf_text(&repair->command, "nvidia-cuda-nvrtc");
         if (repair && !cuda13) nk_buf_format(&repair->command, "\"nvidia-cuda-nvrtc-cu12>=%s\"", first);

@@ -19,7 +19,7 @@ static void fill(struct nk_buf *out, const char *command, const struct nk_advice
 {
     char cc[NK_NAME_TEXT], name[NK_NAME_TEXT];
     struct nk_buf install = {0};
-    nk_repair_pip(&install, about, "install");
+    nk_repair_pip(&install, about, NK_INSTALL);
     const struct {
         const char *mark, *value;
     } marks[] = {{"{sm}", nk_name_sm(name, about->target.sm) + 3},
@@ -79,7 +79,8 @@ static bool from_wheel(const struct nk_advice_case *about)
 static void with_pip(struct nk_buf *command, const struct nk_advice_case *about)
 {
     nk_buf_text(command, " ");
-    nk_repair_pip(command, about, "install --force-reinstall --no-deps --no-cache-dir --no-build-isolation");
+    nk_repair_pip(command, about, NK_AGAIN);
+    nk_buf_text(command, "--no-cache-dir --no-build-isolation ");
     if (source_of(command, about)) return;
     nk_buf_format(command, "--no-binary %s \"%s", about->package, about->package);
     if (*about->version) nk_buf_format(command, "==%.*s", (int)strcspn(about->version, "+"), about->version);

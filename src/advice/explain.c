@@ -154,11 +154,20 @@ static bool by_reason(struct nk_explained *out, const char *word)
 // ---- findings of doctor
 
 // "{1} has no code for {2}": what is put in stands there as "...".
-static const char *const dots[] = {"...", "...", "...", "PYTHON", "nokernel doctor"};
+static const char *const dots[] = {"...",
+                                   "...",
+                                   "...",
+                                   "PYTHON",
+                                   "nokernel doctor",
+                                   "PYTHON -m pip install ",
+                                   "PYTHON -m pip install --force-reinstall --no-deps \"...\"",
+                                   "PYTHON -m pip uninstall -y ",
+                                   "PYTHON -m pip check"};
+enum { DOTS = sizeof dots / sizeof *dots };
 
 static void say_finding(struct nk_explained *out, const char *key, const char *label, const char *text)
 {
-    if (*text) nk_text_fill(nk_explain_row(out, key, label, false), text, dots, 5);
+    if (*text) nk_text_fill(nk_explain_row(out, key, label, false), text, dots, DOTS);
 }
 
 // One a line: "D101 driver: there is no NVIDIA driver ...".
@@ -170,7 +179,7 @@ static bool list_findings(struct nk_explained *out)
     for (int i = 0; i < NK_FINDING_COUNT; i++) {
         const struct nk_finding_text *f = nk_finding((enum nk_finding_name)i);
         nk_buf_format(row, "%s%s %s: ", i ? "\n" : "", f->code, f->area);
-        nk_text_fill(row, f->sentence[nk_text_language()], dots, 5);
+        nk_text_fill(row, f->sentence[nk_text_language()], dots, DOTS);
     }
     return true;
 }

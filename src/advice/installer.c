@@ -19,29 +19,67 @@ const char *nk_advice_name(const char *package, const char *source)
 
 static bool from(const struct nk_advice_case *about, const char *source) { return !strcmp(about->source, source); }
 
-void nk_repair_pip(struct nk_buf *command, const struct nk_advice_case *about, const char *verb)
+enum nk_installer nk_installer_of(const char *name)
 {
-    const char *python = *about->python ? about->python : "python";
-    bool install = !strncmp(verb, "install", 7);
-    if (!command) return;
-    if (!strcmp(about->installer, "uv")) {
-        nk_buf_format(command, "uv pip %s --python %s ", strcmp(verb, "uninstall -y") ? verb : "uninstall", python);
-        return;
-    }
-    // The verb follows what it is put behind, so only the interpreter changes: an environment of its own.
-    if (from(about, "deb"))
-        nk_buf_text(command, VENV "/bin/python");
-    else
-        nk_buf_text(command, python);
-    nk_buf_format(command, " -m pip %s ", verb);
-    if (about->user_site && install && !from(about, "deb")) nk_buf_text(command, "--user ");
+    static const char *const names[] = {[NK_UV] = "uv", [NK_CONDA] = "conda", [NK_DEBIAN] = "debian"};
+    for (enum nk_installer by = NK_UV; by <= NK_DEBIAN; by++)
+        if (!strcmp(name, names[by])) return by;
+    return NK_PIP;
 }
 
-// The folder of the environment: ".../env" of ".../env/bin/python3".
-static size_t prefix_of(const char *python)
+void nk_install_command(struct nk_buf *out, const struct nk_environment *where, enum nk_installing what)
 {
-    const char *at = strstr(python, "/bin/python");
-    return at ? (size_t)(at - python) : 0;
+    static const char *const words[][NK_CHECK + 1] = {
+        [NK_PIP] = {"install ", "install --upgrade ", "install --force-reinstall --no-deps ", "uninstall -y ", "check"},
+        [NK_UV] = {"install ", "install --upgrade ", "install --force-reinstall --no-deps ", "uninstall ", "check "},
+        [NK_CONDA] = {"install ", "install ", "install --force-reinstall ", "remove "},
+        [NK_DEBIAN] = {"install ", "install ", "install --reinstall ", "remove "}};
+    const char *python = *where->python ? where->python : "python";
+    enum nk_installer by = what == NK_CHECK && where->by > NK_UV ? NK_PIP : where->by;
+    switch (by) {
+    case NK_UV:
+        nk_buf_format(out, "uv pip %s--python %s%s", words[by][what], python, what == NK_CHECK ? "" : " ");
+        break;
+    case NK_CONDA:
+        nk_buf_format(out, "conda %s", words[by][what]);
+        if (*where->prefix) nk_buf_format(out, "--prefix %s ", where->prefix);
+        break;
+    case NK_DEBIAN:
+        nk_buf_format(out, "sudo apt-get %s", words[by][what]);
+        break;
+    default:
+        nk_buf_format(out, "%s -m pip %s%s", python, words[by][what],
+                      where->user_site && what < NK_REMOVE ? "--user " : "");
+    }
+}
+
+const char *nk_install_index(const char *name, const char *version)
+{
+    static const char *const theirs[] = {"torch", "torchvision", "torchaudio", "xformers"};
+    const char *plus = strchr(version, '+');
+    bool here = false;
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) here |= nk_same_package(name, theirs[i]);
+    if (!here || !plus) return "";
+    return !strcmp(plus + 1, "cpu") || nk_known_row(&nk_known_torch_wheels, NK_WHEEL_VARIANT, plus + 1) ? plus + 1 : "";
+}
+
+void nk_install_exactly(struct nk_buf *out, const char *name, const char *version)
+{
+    const char *index = nk_install_index(name, version);
+    nk_buf_format(out, "\"%s==%s\"", name, version);
+    if (*index) nk_buf_format(out, " --index-url " NK_TORCH_INDEX "%s", index);
+}
+
+void nk_repair_pip(struct nk_buf *command, const struct nk_advice_case *about, enum nk_installing what)
+{
+    bool beside = from(about, "deb"); // in an environment of its own
+    bool uv = !beside && nk_installer_of(about->installer) == NK_UV;
+    if (command)
+        nk_install_command(command,
+                           &(struct nk_environment){.by = uv ? NK_UV : NK_PIP,
+                                                    .python = beside ? VENV "/bin/python" : about->python,
+                                                    .user_site = about->user_site && !beside},
+                           what);
 }
 
 static void put_before(struct nk_repair *repair, struct nk_buf *first)
@@ -55,11 +93,13 @@ static void put_before(struct nk_repair *repair, struct nk_buf *first)
 static void leave_conda(const struct nk_advice_case *about, const char *name, struct nk_advice *out,
                         struct nk_repair *repair)
 {
-    struct nk_buf first = {0};
-    size_t prefix = prefix_of(about->python);
-    nk_buf_text(&first, "conda remove ");
-    if (prefix) nk_buf_format(&first, "--prefix %.*s ", (int)prefix, about->python);
+    struct nk_buf first = {0}, prefix = {0};
+    const char *bin = strstr(about->python, "/bin/python"); // ".../env/bin/python3"
+    nk_buf_add(&prefix, about->python, bin ? (size_t)(bin - about->python) : 0);
+    nk_install_command(&first, &(struct nk_environment){NK_CONDA, about->python, prefix.data ? prefix.data : "", false},
+                       NK_REMOVE);
     nk_buf_format(&first, "%s && ", name);
+    nk_buf_free(&prefix);
     put_before(repair, &first);
     nk_repair_say(out, repair, NK_TEXT_FROM_CONDA, NULL);
     nk_repair_risks(repair, NK_TEXT_RISK_MOVES);

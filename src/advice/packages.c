@@ -83,10 +83,10 @@ static bool another_release(const struct nk_advice_case *about, struct nk_advice
                                                     NK_TEXT_PACKAGE_INSTEAD, name, version, about->package, sm);
     if (!repair) return true;
     if (!same) {
-        nk_repair_pip(&repair->command, about, "uninstall -y");
+        nk_repair_pip(&repair->command, about, NK_REMOVE);
         nk_buf_format(&repair->command, "%s && ", about->package);
     }
-    nk_repair_pip(&repair->command, about, "install");
+    nk_repair_pip(&repair->command, about, NK_INSTALL);
     nk_buf_format(&repair->command, "\"%s==", name);
     add_version(&repair->command, version);
     nk_buf_text(&repair->command, "\"");
@@ -136,9 +136,9 @@ static bool domain(const struct nk_advice_case *about, struct nk_advice *out)
         nk_repair_add(out, NK_TEXT_SAFE_PACKAGE, nk_known(&nk_known_torch_domain, build, NK_DOMAIN_SOURCE),
                       NK_TEXT_DOMAIN_PAIR, about->package, wanted, variant, nk_name_sm(sm, about->target.sm));
     if (!repair) return true;
-    nk_repair_pip(&repair->command, about, "install --force-reinstall --no-deps");
-    nk_buf_format(&repair->command, "\"%s==%s+%s\" --index-url https://download.pytorch.org/whl/%s", about->package,
-                  wanted, variant, variant);
+    nk_repair_pip(&repair->command, about, NK_AGAIN);
+    nk_buf_format(&repair->command, "\"%s==%s+%s\" --index-url " NK_TORCH_INDEX "%s", about->package, wanted, variant,
+                  variant);
     return true;
 }
 

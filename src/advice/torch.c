@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INDEX_URL "https://download.pytorch.org/whl/"
-
 // ---- wheels
 
 static const char *cell(const struct nk_wheel *w, int column)
@@ -166,7 +164,7 @@ static void say_companions(const struct choice *c, struct nk_advice *out, struct
 
 static void from_index(struct nk_buf *command, const struct nk_wheel *w)
 {
-    if (*cell(w, NK_WHEEL_INDEX)) nk_buf_format(command, " --index-url " INDEX_URL "%s", cell(w, NK_WHEEL_INDEX));
+    if (*cell(w, NK_WHEEL_INDEX)) nk_buf_format(command, " --index-url " NK_TORCH_INDEX "%s", cell(w, NK_WHEEL_INDEX));
 }
 
 // A wheel by its whole name: without the local part pip would find the installed one good enough.
@@ -180,7 +178,7 @@ static void exactly(const struct choice *c, struct nk_advice *out, const struct 
         nk_repair_add(out, same_major ? NK_TEXT_SAFE_PACKAGE : NK_TEXT_RISK_MOVES, cell(w, NK_WHEEL_SOURCE), text,
                       w->torch, nk_name_cuda(cuda, w->cuda), third, NULL);
     if (!repair) return;
-    nk_repair_pip(&repair->command, c->about, "install --upgrade");
+    nk_repair_pip(&repair->command, c->about, NK_UPGRADE);
     nk_buf_format(&repair->command, index ? "\"torch==%s+%s\"" : "\"torch==%s\"", w->torch, w->variant);
     companions(c, &repair->command, index ? w : NULL);
     from_index(&repair->command, w);
@@ -235,7 +233,7 @@ static const struct nk_wheel *step_up(const struct choice *c, struct nk_advice *
         struct nk_repair *repair = nk_repair_add(out, NK_TEXT_RISK_MOVES, cell(w, NK_WHEEL_SOURCE), NK_TEXT_TORCH_RANGE,
                                                  w->torch, cell(w, NK_WHEEL_INDEX), last->torch, sm);
         if (!repair) return NULL;
-        nk_repair_pip(&repair->command, c->about, "install --upgrade");
+        nk_repair_pip(&repair->command, c->about, NK_UPGRADE);
         nk_buf_format(&repair->command, "\"torch>=%s", w->torch);
         if (beyond) nk_buf_format(&repair->command, ",<%s", beyond);
         nk_buf_text(&repair->command, "\"");

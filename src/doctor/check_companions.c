@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INDEX "https://download.pytorch.org/whl/"
-
 static const char *named(struct nk_doctor *doctor, const struct nk_doctor_package *p)
 {
     struct nk_buf text = {0};
@@ -24,16 +22,6 @@ static const char *named(struct nk_doctor *doctor, const struct nk_doctor_packag
 static const char *release(struct nk_doctor *doctor, const char *version)
 {
     return nk_doctor_keep(doctor, version, strcspn(version, "+"));
-}
-
-// "cu121" of "2.4.1+cu121"; "".
-static const char *variant_of(const char *version)
-{
-    const char *plus = strchr(version, '+');
-    return plus && !strncmp(plus + 1, "cu", 2) && isdigit((unsigned char)plus[3]) &&
-                   !plus[1 + strspn(plus + 1, "cu0123456789")]
-               ? plus + 1
-               : "";
 }
 
 // ---- torch and what is built for it
@@ -52,19 +40,23 @@ static const char *partner(struct nk_doctor *doctor, const struct nk_doctor_pack
 static void fitting(struct nk_doctor *doctor, struct nk_doctor_finding *f, const struct nk_doctor_package *torch,
                     const char *name)
 {
-    const char *version = partner(doctor, torch, name), *variant = variant_of(torch->version);
+    const char *version = partner(doctor, torch, name), *index = nk_install_index(torch->name, torch->version);
+    const char *again = nk_doctor_install(doctor, f->package, NK_AGAIN);
+    struct nk_buf exact = {0};
     nk_buf_clear(&f->command);
-    if (!*version) return;
-    nk_buf_format(&f->command, "%s -m pip install --force-reinstall --no-deps \"%s==%s%s%s\"", doctor->python.shown,
-                  name, version, *variant ? "+" : "", variant);
-    if (*variant) nk_buf_format(&f->command, " --index-url " INDEX "%s", variant);
+    nk_buf_format(&exact, "%s%s%s", version, *index ? "+" : "", index);
+    if (*version && *again && exact.data) {
+        nk_buf_text(&f->command, again);
+        nk_install_exactly(&f->command, name, exact.data);
+    }
+    nk_buf_free(&exact);
 }
 
 static void pair(struct nk_doctor *doctor, struct nk_doctor_package *p, const struct nk_doctor_package *torch,
                  const char *wanted, const char *evidence)
 {
-    struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_PAIR, named(doctor, p), wanted, torch->version);
-    f->package = p;
+    struct nk_doctor_finding *f =
+        nk_doctor_find_in(doctor, p, NK_FINDING_PAIR, named(doctor, p), wanted, torch->version);
     nk_doctor_see(f, "%s", evidence);
     fitting(doctor, f, torch, p->name);
 }
@@ -116,8 +108,7 @@ static void other_cuda(struct nk_doctor *doctor, struct nk_doctor_package *p, co
     if (!strncmp(p->name, "torch", 5) && !cpu && !other) return;
     if (!cpu && !(other && (domain || strchr(p->version, '+')))) return;
     struct nk_doctor_finding *f =
-        nk_doctor_find(doctor, NK_FINDING_OTHER_BUILD, named(doctor, p), named(doctor, torch), NULL);
-    f->package = p;
+        nk_doctor_find_in(doctor, p, NK_FINDING_OTHER_BUILD, named(doctor, p), named(doctor, torch), NULL);
     nk_doctor_see(f, "%s and %s", named(doctor, p), named(doctor, torch));
     fitting(doctor, f, torch, p->name);
     // Within a major version the libraries of either serve both.
@@ -142,7 +133,7 @@ static void tell_missing(struct nk_doctor *doctor, struct nk_doctor_package *p, 
     char more[24];
     snprintf(more, sizeof more, "%zu", m->count - 1);
     if (m->count > 1) nk_text_add(&m->first, doctor->language, NK_TEXT_AND_MORE, more, NULL, NULL, NULL);
-    if (m->count) nk_doctor_find(doctor, NK_FINDING_MISSING, named(doctor, p), m->first.data, m->all.data)->package = p;
+    if (m->count) nk_doctor_find_in(doctor, p, NK_FINDING_MISSING, named(doctor, p), m->first.data, m->all.data);
     nk_buf_free(&m->first);
     nk_buf_free(&m->all);
 }
@@ -158,8 +149,7 @@ static void unmet(struct nk_doctor *doctor, struct nk_doctor_package *p, const s
         return;
     }
     struct nk_doctor_finding *f =
-        nk_doctor_find(doctor, NK_FINDING_REQUIREMENT, named(doctor, p), wanted, have->version);
-    f->package = p;
+        nk_doctor_find_in(doctor, p, NK_FINDING_REQUIREMENT, named(doctor, p), wanted, have->version);
     nk_doctor_see(f, "%s", evidence);
 }
 
@@ -226,8 +216,8 @@ static void twins(struct nk_doctor *doctor)
         for (size_t i = 0; i < 5 && rows[row][i]; i++) {
             const struct nk_doctor_package *p = nk_doctor_package(doctor, rows[row][i]);
             if (p && last && last->site == p->site) {
-                struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_TWINS, last->name, p->name, p->name);
-                f->package = p;
+                struct nk_doctor_finding *f =
+                    nk_doctor_find_in(doctor, p, NK_FINDING_TWINS, last->name, p->name, p->name);
                 nk_doctor_see(f, "%s and %s in %s", last->info, p->info, nk_doctor_shown(doctor, p->site));
             }
             if (p) last = p;

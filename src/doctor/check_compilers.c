@@ -41,8 +41,8 @@ static struct nk_doctor_finding *tell(struct nk_doctor *doctor, struct nk_doctor
     struct nk_buf range = {0};
     snprintf(title, sizeof title, "%s %s", p->name, p->version);
     snprintf(version, sizeof version, "%d.%d", cuda / 1000, cuda % 1000 / 10);
-    struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_COMPILER, title, version, doctor->gpus[gpu].text);
-    f->package = p;
+    struct nk_doctor_finding *f =
+        nk_doctor_find_in(doctor, p, NK_FINDING_COMPILER, title, version, doctor->gpus[gpu].text);
     f->gpu = (int)gpu;
     nk_doctor_see(f, "%s is of CUDA %s", where, version);
     if (nk_name_toolkit(&range, NK_ENGLISH, doctor->gpus[gpu].target.sm) && range.data)
@@ -103,8 +103,9 @@ static void cupy(struct nk_doctor *doctor, struct nk_doctor_package *p)
         int row = nk_known_row(&nk_known_sm_toolkit, NK_SM_SM, nk_name_sm(sm, doctor->gpus[gpu].target.sm) + 3);
         const char *first = row ? nk_known(&nk_known_sm_toolkit, row, NK_SM_FIRST) : "";
         struct nk_doctor_finding *f = tell(doctor, p, cuda, gpu, where);
-        if (*first && nk_version_cuda(first) / 1000 == cuda / 1000)
-            nk_buf_format(&f->command, "%s -m pip install --upgrade \"%s>=%s\"", doctor->python.shown, name, first);
+        const char *upgrade = nk_doctor_install(doctor, nvrtc, NK_UPGRADE);
+        if (*upgrade && *first && nk_version_cuda(first) / 1000 == cuda / 1000)
+            nk_buf_format(&f->command, "%s\"%s>=%s\"", upgrade, name, first);
     }
 }
 

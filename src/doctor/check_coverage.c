@@ -113,9 +113,8 @@ static void check(struct nk_doctor *doctor, const struct nk_doctor_library *of, 
     enum nk_finding_name name = t.libraries ? name_of(doctor, of, gpu, &t) : NK_FINDING_COUNT;
     size_t shown = 0;
     if (name == NK_FINDING_COUNT || (name == NK_FINDING_COVER_JIT && chooses(of))) return;
-    struct nk_doctor_finding *f =
-        nk_doctor_find(doctor, name, title(doctor, of), nk_doctor_gpu_title(doctor, gpu), doctor->gpus[gpu].text);
-    f->package = of->package;
+    struct nk_doctor_finding *f = nk_doctor_find_in(doctor, of->package, name, title(doctor, of),
+                                                    nk_doctor_gpu_title(doctor, gpu), doctor->gpus[gpu].text);
     f->gpu = (int)gpu;
     for (size_t i = 0; i < doctor->library_count; i++)
         if (same_package(doctor->libraries[i], of) && tells(name, doctor->libraries[i], gpu) && shown++ < MOST_SHOWN)
@@ -167,8 +166,8 @@ static void compiler_of_driver(struct nk_doctor *doctor)
         for (size_t gpu = 0; gpu < doctor->gpu_count; gpu++) {
             const struct nk_doctor_library *l = doctor->libraries[i];
             if (!l->cover[gpu].jit || chooses(l)) continue;
-            struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_NO_JIT, title(doctor, l), NULL, NULL);
-            f->package = l->package;
+            struct nk_doctor_finding *f =
+                nk_doctor_find_in(doctor, l->package, NK_FINDING_NO_JIT, title(doctor, l), NULL, NULL);
             nk_doctor_see(f, "%s: %zu container%s on %s; the loader finds no libnvidia-ptxjitcompiler.so.1", l->shown,
                           l->cover[gpu].jit, l->cover[gpu].jit == 1 ? "" : "s", doctor->gpus[gpu].text);
             return;

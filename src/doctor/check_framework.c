@@ -8,26 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-// The newest wheel of torch that serves every GPU and starts on this driver: the command that installs it.
-static const char *cuda_build(struct nk_doctor *doctor)
-{
-    static struct nk_wheel wheels[NK_WHEELS_MOST];
-    struct nk_buf out = {0};
-    size_t count = nk_wheels(wheels, "x86_64");
-    for (size_t i = count; i-- && !out.size;) {
-        bool fits =
-            nk_driver_starts(doctor->driver.cuda ? doctor->driver.cuda : doctor->gpus[0].target.driver, wheels[i].cuda);
-        for (size_t gpu = 0; gpu < doctor->gpu_count; gpu++)
-            fits = fits && nk_wheel_serves(&wheels[i], doctor->gpus[gpu].target.sm, false);
-        if (fits)
-            nk_buf_format(
-                &out,
-                "%s -m pip install --force-reinstall \"torch==%s+%s\" --index-url https://download.pytorch.org/whl/%s",
-                doctor->python.shown, wheels[i].torch, wheels[i].variant, wheels[i].variant);
-    }
-    return nk_doctor_keep_buf(doctor, &out);
-}
-
 static void cpu_build(struct nk_doctor *doctor, struct nk_doctor_package *torch)
 {
     struct nk_buf name = {0};
@@ -35,11 +15,13 @@ static void cpu_build(struct nk_doctor *doctor, struct nk_doctor_package *torch)
     for (size_t i = 0; i < doctor->library_count; i++) has_code |= doctor->libraries[i]->package == torch;
     if (torch->cuda != -1 || has_code) return;
     nk_buf_format(&name, "%s %s", torch->name, torch->version);
-    struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_CPU_BUILD, nk_doctor_keep_buf(doctor, &name),
-                                                 doctor->gpu_count ? cuda_build(doctor) : "", NULL);
-    f->package = torch;
+    struct nk_doctor_finding *f =
+        nk_doctor_find_in(doctor, torch, NK_FINDING_CPU_BUILD, nk_doctor_keep_buf(doctor, &name), NULL, NULL);
     nk_doctor_see(f, "%s; no library of it has GPU code", torch->info);
-    if (!doctor->gpu_count) f->severity = NK_SEVERITY_NOTE;
+    if (doctor->gpu_count)
+        nk_check_advise_build(doctor, f);
+    else
+        f->severity = NK_SEVERITY_NOTE;
 }
 
 // CUDA 11 and later start on any driver of their major version (minor-version compatibility).
@@ -52,9 +34,8 @@ static void old_driver(struct nk_doctor *doctor, struct nk_doctor_package *p)
     snprintf(has, sizeof has, "%d.%d", driver / 1000, driver % 1000 / 10);
     snprintf(built, sizeof built, "%d.%d", p->cuda / 1000, p->cuda % 1000 / 10);
     snprintf(title, sizeof title, "%s %s", p->name, p->version);
-    struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_DRIVER_OLD, has, title, built);
+    struct nk_doctor_finding *f = nk_doctor_find_in(doctor, p, NK_FINDING_DRIVER_OLD, has, title, built);
     char branch[NK_NAME_TEXT];
-    f->package = p;
     nk_doctor_see(f, "CUDA %d needs a driver for CUDA %d.0 or newer%s%s", p->cuda / 1000, p->cuda / 1000,
                   *nk_name_driver(branch, p->cuda / 1000 * 1000) ? ", number " : "", branch);
 }

@@ -34,8 +34,7 @@ static struct nk_doctor_finding *refusal(struct nk_doctor *doctor, const struct 
     if (f) return f;
     snprintf(title, sizeof title, "%s %s", l->package ? l->package->name : l->shown,
              l->package ? l->package->version : "");
-    f = nk_doctor_find(doctor, NK_FINDING_REFUSED, title, doctor->gpus[gpu].text, NULL);
-    f->package = l->package;
+    f = nk_doctor_find_in(doctor, l->package, NK_FINDING_REFUSED, title, doctor->gpus[gpu].text, NULL);
     f->gpu = gpu;
     for (size_t i = 0; i < 2 && !gap; i++) gap = nk_doctor_found(doctor, gaps[i], l->package, gpu);
     if (gap) {

@@ -114,9 +114,8 @@ static void elsewhere(struct nk_doctor *doctor, const struct nk_doctor_library *
         return;
     struct nk_doctor_finding *f = nk_doctor_found(doctor, NK_FINDING_LIBRARY_ELSEWHERE, by->package, -1);
     if (!f)
-        f = nk_doctor_find(doctor, NK_FINDING_LIBRARY_ELSEWHERE, title(doctor, by), name,
-                           nk_doctor_shown(doctor, found->path));
-    f->package = by->package;
+        f = nk_doctor_find_in(doctor, by->package, NK_FINDING_LIBRARY_ELSEWHERE, title(doctor, by), name,
+                              nk_doctor_shown(doctor, found->path));
     nk_doctor_see(f, "%s, by %s; the environment has %s", nk_doctor_shown(doctor, found->path), found->how,
                   nk_doctor_shown(doctor, own));
     // The cache has no variable to take it out of: the package's own way of finding it is what is missing.
@@ -131,7 +130,8 @@ static void elsewhere(struct nk_doctor *doctor, const struct nk_doctor_library *
 }
 
 // "nvidia-cudnn-cu12" of "libcudnn.so.9" for a package of CUDA 12; "" where the name is not certain.
-static const char *package_with(struct nk_doctor *doctor, const char *library, int cuda)
+static const char *package_with(struct nk_doctor *doctor, const struct nk_doctor_package *of, const char *library,
+                                int cuda)
 {
     static const struct {
         const char *library, *package;
@@ -140,10 +140,10 @@ static const char *package_with(struct nk_doctor *doctor, const char *library, i
                  {"libcusparseLt", "cusparselt"}, {"libcusparse", "cusparse"},   {"libnccl", "nccl"},
                  {"libnvrtc", "cuda-nvrtc"},      {"libnvJitLink", "nvjitlink"}, {"libcupti", "cuda-cupti"}};
     struct nk_buf out = {0};
-    for (size_t i = 0; i < sizeof known / sizeof *known && !out.size; i++)
+    const char *install = nk_doctor_install(doctor, of, NK_INSTALL);
+    for (size_t i = 0; i < sizeof known / sizeof *known && !out.size && *install; i++)
         if (!strncmp(library, known[i].library, strlen(known[i].library)) && cuda >= 11000 && cuda < 13000)
-            nk_buf_format(&out, "%s -m pip install nvidia-%s-cu%d", doctor->python.shown, known[i].package,
-                          cuda / 1000);
+            nk_buf_format(&out, "%snvidia-%s-cu%d", install, known[i].package, cuda / 1000);
     return nk_doctor_keep_buf(doctor, &out);
 }
 
@@ -156,8 +156,8 @@ static void nowhere(struct nk_doctor *doctor, const struct nk_doctor_library *by
         nk_doctor_see(f, "%s needs %s", by->shown, name);
         return;
     }
-    f = nk_doctor_find(doctor, NK_FINDING_LIBRARY_MISSING, title(doctor, by), name, package_with(doctor, name, cuda));
-    f->package = by->package;
+    f = nk_doctor_find_in(doctor, by->package, NK_FINDING_LIBRARY_MISSING, title(doctor, by), name,
+                          package_with(doctor, by->package, name, cuda));
     nk_doctor_see(f, "%s needs %s", by->shown, name);
     // What the package itself says that it lacks is the better advice.
     if (missing && by->package) {

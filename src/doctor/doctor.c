@@ -65,7 +65,6 @@ int nk_doctor_examine(struct nk_doctor *doctor, const struct nk_doctor_asked *as
     nk_check_toolkit(doctor);
     nk_check_compilers(doctor);
     nk_check_caches(doctor);
-    nk_check_installers(doctor);
     put_in_order(doctor);
     return doctor->failed ? nk_fail(err, NK_ERR_MEMORY, "not enough memory for what is installed") : 0;
 }

@@ -257,14 +257,15 @@ static void list_site(struct nk_doctor *doctor, const struct nk_doctor_site *sit
 
 static void one_folder(struct nk_doctor *doctor, struct nk_doctor_package *first, struct nk_doctor_package *second)
 {
-    struct nk_buf both = {0};
+    struct nk_buf both = {0}, newer = {0};
     nk_buf_format(&both, "%s, %s", first->version, second->version);
     bool older = nk_version_compare(first->version, second->version) < 0;
-    struct nk_doctor_finding *f = nk_doctor_find(doctor, NK_FINDING_TWO_VERSIONS, first->name, both.data,
-                                                 older ? second->version : first->version);
+    nk_install_exactly(&newer, first->name, older ? second->version : first->version);
+    struct nk_doctor_finding *f =
+        nk_doctor_find_in(doctor, first, NK_FINDING_TWO_VERSIONS, first->name, both.data, newer.data);
     nk_doctor_see(f, "%s and %s in %s", first->info, second->info, nk_doctor_shown(doctor, first->site));
-    f->package = first;
     nk_buf_free(&both);
+    nk_buf_free(&newer);
 }
 
 static void hide(struct nk_doctor *doctor)
@@ -316,18 +317,16 @@ void nk_installed_check(struct nk_doctor *doctor)
         // Packages of the user's folder are at home where the environment has no folder of its own.
         bool venv = *doctor->python.base;
         if (!p->hidden && p->kind == NK_SITE_PYTHONPATH)
-            nk_doctor_find(doctor, NK_FINDING_PYTHONPATH, named(doctor, p), nk_doctor_shown(doctor, p->site), NULL)
-                ->package = p;
+            nk_doctor_find_in(doctor, p, NK_FINDING_PYTHONPATH, named(doctor, p), nk_doctor_shown(doctor, p->site),
+                              NULL);
         if (!p->hidden && p->kind == NK_SITE_USER && venv)
-            nk_doctor_find(doctor, NK_FINDING_USER_SITE, named(doctor, p), nk_doctor_shown(doctor, p->site), NULL)
-                ->package = p;
+            nk_doctor_find_in(doctor, p, NK_FINDING_USER_SITE, named(doctor, p), nk_doctor_shown(doctor, p->site),
+                              NULL);
         if (!p->hidden || !(first = shadower(doctor, p)) || first->site == p->site) continue;
         if (first->kind == NK_SITE_USER && !venv)
-            nk_doctor_find(doctor, NK_FINDING_USER_SITE, named(doctor, first), nk_doctor_shown(doctor, first->site),
-                           NULL)
-                ->package = first;
+            nk_doctor_find_in(doctor, first, NK_FINDING_USER_SITE, named(doctor, first),
+                              nk_doctor_shown(doctor, first->site), NULL);
         else if (first->kind != NK_SITE_PYTHONPATH && first->kind != NK_SITE_USER)
-            nk_doctor_find(doctor, NK_FINDING_TWICE, p->name, placed(doctor, first), placed(doctor, p))->package =
-                first;
+            nk_doctor_find_in(doctor, first, NK_FINDING_TWICE, p->name, placed(doctor, first), placed(doctor, p));
     }
 }

@@ -72,14 +72,59 @@ struct nk_doctor_row *nk_doctor_row(struct nk_doctor *doctor, const char *area)
     return &rows[doctor->row_count++];
 }
 
-struct nk_doctor_finding *nk_doctor_find(struct nk_doctor *doctor, enum nk_finding_name name, const char *first,
-                                         const char *second, const char *third)
+static const char *python_of(const struct nk_doctor *doctor)
+{
+    return doctor->python.shown && *doctor->python.shown ? doctor->python.shown : "python3";
+}
+
+// Who installs here: what the package came by; where that is not known, what a package that matters came by.
+static enum nk_installer installer(const struct nk_doctor *doctor, const struct nk_doctor_package *package)
+{
+    if (package && *package->installer) return nk_installer_of(package->installer);
+    for (size_t i = 0; i < doctor->package_count; i++)
+        if (doctor->packages[i]->known && !doctor->packages[i]->hidden)
+            return nk_installer_of(doctor->packages[i]->installer);
+    return NK_PIP;
+}
+
+const char *nk_doctor_install(struct nk_doctor *doctor, const struct nk_doctor_package *package,
+                              enum nk_installing what)
+{
+    struct nk_buf out = {0};
+    struct nk_environment where = {.by = installer(doctor, package), .python = python_of(doctor), .prefix = ""};
+    if (where.by > NK_UV && what != NK_CHECK) return "";
+    where.user_site = package && package->kind == NK_SITE_USER;
+    nk_install_command(&out, &where, what);
+    return nk_doctor_keep_buf(doctor, &out);
+}
+
+// What is put in for {6} to {9}.
+static void ways(struct nk_doctor *doctor, const struct nk_doctor_package *package, const char *out[4])
+{
+    struct nk_buf again = {0};
+    out[0] = nk_doctor_install(doctor, package, NK_INSTALL);
+    nk_buf_text(&again, nk_doctor_install(doctor, package, NK_AGAIN));
+    if (package) nk_install_exactly(&again, package->name, package->version);
+    out[1] = nk_doctor_keep_buf(doctor, &again);
+    out[2] = nk_doctor_install(doctor, package, NK_REMOVE);
+    out[3] = nk_doctor_install(doctor, package, NK_CHECK);
+}
+
+// Does it install or remove?
+static bool installs(const char *command)
+{
+    return strstr(command, "{6}") || strstr(command, "{7}") || strstr(command, "{8}");
+}
+
+struct nk_doctor_finding *nk_doctor_find_in(struct nk_doctor *doctor, const struct nk_doctor_package *package,
+                                            enum nk_finding_name name, const char *first, const char *second,
+                                            const char *third)
 {
     static struct nk_doctor_finding nowhere; // when memory is short
     const struct nk_finding_text *text = nk_finding(name);
-    const char *python = doctor->python.shown && *doctor->python.shown ? doctor->python.shown : "python3";
     const char *command = doctor->asked.command ? doctor->asked.command : "nokernel doctor";
-    const char *const values[] = {first, second, third, python, command};
+    const char *values[9] = {first, second, third, python_of(doctor), command};
+    ways(doctor, package, values + 5);
     struct nk_doctor_finding **list =
         nk_doctor_grow(doctor, doctor->findings, doctor->finding_count, &doctor->finding_room, sizeof *list);
     if (list) doctor->findings = list;
@@ -88,13 +133,20 @@ struct nk_doctor_finding *nk_doctor_find(struct nk_doctor *doctor, enum nk_findi
     list[doctor->finding_count++] = f;
     f->name = name;
     f->severity = text->severity;
+    f->package = package;
     f->gpu = -1;
     f->advice.language = doctor->language;
-    nk_text_fill(&f->sentence, text->sentence[doctor->language], values, 5);
-    nk_text_fill(&f->remedy, text->remedy[doctor->language], values, 5);
-    nk_text_fill(&f->command, text->command, values, 5);
-    nk_text_fill(&f->verify, text->verify, values, 5);
+    nk_text_fill(&f->sentence, text->sentence[doctor->language], values, 9);
+    nk_text_fill(&f->remedy, text->remedy[doctor->language], values, 9);
+    if (*values[5] || !installs(text->command)) nk_text_fill(&f->command, text->command, values, 9);
+    nk_text_fill(&f->verify, text->verify, values, 9);
     return f;
+}
+
+struct nk_doctor_finding *nk_doctor_find(struct nk_doctor *doctor, enum nk_finding_name name, const char *first,
+                                         const char *second, const char *third)
+{
+    return nk_doctor_find_in(doctor, NULL, name, first, second, third);
 }
 
 void nk_doctor_see(struct nk_doctor_finding *finding, const char *format, ...)

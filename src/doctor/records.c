@@ -79,17 +79,13 @@ static void read_record(struct listing *l, struct nk_bytes text)
 static void tell_lost(struct listing *l)
 {
     char count[24];
-    struct nk_buf exact = {0};
     if (l->lost_count) {
         snprintf(count, sizeof count, "%zu", l->lost_count);
-        nk_buf_format(&exact, "%s==%s", l->package->name, l->package->version);
         struct nk_doctor_finding *f =
-            nk_doctor_find(l->doctor, NK_FINDING_LOST_FILES, l->package->name, count, exact.data);
-        f->package = l->package;
+            nk_doctor_find_in(l->doctor, l->package, NK_FINDING_LOST_FILES, l->package->name, count, NULL);
         for (char *rest = l->lost.data, *line; rest && (line = strsep(&rest, "\n"));)
             if (*line) nk_doctor_see(f, "RECORD lists %s", line);
     }
-    nk_buf_free(&exact);
     nk_buf_free(&l->lost);
     l->lost_count = 0;
 }
@@ -176,8 +172,7 @@ static void tell_leftovers(struct listing *l, const char *folder, const struct n
     snprintf(number, sizeof number, "%zu", count);
     struct nk_doctor_package *p = l->package;
     struct nk_doctor_finding *f =
-        nk_doctor_find(l->doctor, NK_FINDING_LEFTOVER, p->name, number, nk_doctor_shell(l->doctor, folder));
-    f->package = p;
+        nk_doctor_find_in(l->doctor, p, NK_FINDING_LEFTOVER, p->name, number, nk_doctor_shell(l->doctor, folder));
     size_t shown = 0;
     for (char *rest = names->data, *line; rest && (line = strsep(&rest, "\n"));)
         if (*line && shown++ < MOST_SHOWN) nk_doctor_see(f, "%s/%s", nk_doctor_shown(l->doctor, folder), line);

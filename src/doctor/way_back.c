@@ -7,10 +7,8 @@
 
 #include <string.h>
 
-#define INDEX "https://download.pytorch.org/whl/"
-
-// In the order in which they remove; what conda and Debian bring back comes before what pip puts on top of it.
-enum way { PIP, UV, CONDA, DEBIAN, WAYS, NONE };
+// They remove in the order of nk_installer; what conda and Debian bring back comes before what pip puts on top of it.
+#define NOBODY NK_INSTALLERS
 
 static void back(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum nk_text text, const char *value,
                  struct nk_buf *command, enum nk_text safety)
@@ -24,32 +22,26 @@ static void back(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum nk_
 
 // ---- who installs what
 
-static enum way way_of(const struct nk_doctor_by *by)
-{
-    static const char *const names[] = {[UV] = "uv", [CONDA] = "conda", [DEBIAN] = "debian"};
-    for (enum way way = UV; way < WAYS; way++)
-        if (!strcmp(by->installer, names[way])) return way;
-    return PIP;
-}
+static enum nk_installer way_of(const struct nk_doctor_by *by) { return nk_installer_of(by->installer); }
 
 static bool is_package(const struct nk_doctor_change *one) { return !strcmp(one->area, "package"); }
 
 // Who removes what is there now: what was not there, and what another installer has put in its place.
-static enum way remover(const struct nk_doctor_change *one)
+static enum nk_installer remover(const struct nk_doctor_change *one)
 {
-    if (!is_package(one) || !*one->now) return NONE;
-    enum way now = way_of(&one->now_by), then = way_of(&one->then_by);
-    bool same = now == then || (now <= UV && then <= UV);
-    return *one->then && same ? NONE : now;
+    if (!is_package(one) || !*one->now) return NOBODY;
+    enum nk_installer now = way_of(&one->now_by), then = way_of(&one->then_by);
+    bool same = now == then || (now <= NK_UV && then <= NK_UV);
+    return *one->then && same ? NOBODY : now;
 }
 
 // Who installs what was there. pip and uv read the same indexes: the one that works there now, for an environment of uv
 // has no pip.
-static enum way restorer(const struct nk_doctor_change *one)
+static enum nk_installer restorer(const struct nk_doctor_change *one)
 {
-    if (!is_package(one) || !*one->then) return NONE;
-    enum way now = way_of(&one->now_by), then = way_of(&one->then_by);
-    return then <= UV && *one->now && now <= UV ? now : then;
+    if (!is_package(one) || !*one->then) return NOBODY;
+    enum nk_installer now = way_of(&one->now_by), then = way_of(&one->then_by);
+    return then <= NK_UV && *one->now && now <= NK_UV ? now : then;
 }
 
 // ---- names. They come from a file that may be somebody else's: what is no name is left out.
@@ -70,7 +62,7 @@ static const char *their_name(struct nk_doctor *doctor, const char *name, const 
     const char *start = strstr(by->spec, "::");
     start = start ? start + 2 : by->spec;
     if (*start) return nk_doctor_keep(doctor, start, strcspn(start, "="));
-    const char *from = way_of(by) == CONDA ? "conda" : "deb";
+    const char *from = way_of(by) == NK_CONDA ? "conda" : "deb";
     for (int row = 1; row < nk_known_names.rows; row++)
         if (nk_same_package(nk_known(&nk_known_names, row, NK_NAMES_PIP), name) &&
             !strcmp(nk_known(&nk_known_names, row, NK_NAMES_FROM), from))
@@ -87,52 +79,39 @@ static const char *version_of(struct nk_doctor *doctor, const struct nk_doctor_c
 // ---- commands
 
 // Up to the names: "~/v/bin/python -m pip install ... ".
-static void begin(struct nk_buf *out, struct nk_doctor *doctor, enum way way, bool install)
+static void begin(struct nk_buf *out, struct nk_doctor *doctor, enum nk_installer way, bool install)
 {
-    struct nk_advice_case about;
-    switch (way) {
-    case CONDA:
-        nk_buf_format(out, "conda %s --prefix %s ", install ? "install --force-reinstall" : "remove",
-                      nk_doctor_shell(doctor, doctor->python.prefix));
-        break;
-    case DEBIAN:
-        nk_buf_format(out, "sudo apt-get %s ", install ? "install --reinstall" : "remove");
-        break;
-    default:
-        nk_advice_case_init(&about);
-        about.python = doctor->python.shown;
-        about.installer = way == UV ? "uv" : "pip";
-        nk_repair_pip(out, &about, install ? "install --force-reinstall --no-deps" : "uninstall -y");
-    }
+    struct nk_environment where = {way, doctor->python.shown, nk_doctor_shell(doctor, doctor->python.prefix), false};
+    nk_install_command(out, &where, install ? NK_AGAIN : NK_REMOVE);
 }
 
-static enum nk_text risk(enum way way) { return way == DEBIAN ? NK_TEXT_RISK_SYSTEM : NK_TEXT_RISK_MOVES; }
+static enum nk_text risk(enum nk_installer way) { return way == NK_DEBIAN ? NK_TEXT_RISK_SYSTEM : NK_TEXT_RISK_MOVES; }
 
 static void space(struct nk_buf *out)
 {
     if (out->size) nk_buf_text(out, " ");
 }
 
-static void with_names(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum way way, bool install,
+static void with_names(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum nk_installer way, bool install,
                        struct nk_buf *names, const char *value, const char *index)
 {
     struct nk_buf command = {0};
     if (names->size) {
         begin(&command, doctor, way, install);
         nk_buf_text(&command, names->data);
-        if (*index) nk_buf_format(&command, " --index-url " INDEX "%s", index);
+        if (*index) nk_buf_format(&command, " --index-url " NK_TORCH_INDEX "%s", index);
         back(doctor, c, install ? NK_TEXT_BACK_INSTALL : NK_TEXT_BACK_REMOVE, value, &command, risk(way));
     }
     nk_buf_free(names);
 }
 
-static void remove_by(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum way way)
+static void remove_by(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum nk_installer way)
 {
     struct nk_buf names = {0}, list = {0};
     for (size_t i = 0; i < c->count; i++) {
         const struct nk_doctor_change *one = &c->change[i];
         if (remover(one) != way) continue;
-        const char *name = way > UV ? their_name(doctor, one->name, &one->now_by) : one->name;
+        const char *name = way > NK_UV ? their_name(doctor, one->name, &one->now_by) : one->name;
         if (!is_name(name)) continue;
         space(&names);
         nk_buf_text(&names, name);
@@ -142,7 +121,7 @@ static void remove_by(struct nk_doctor *doctor, struct nk_doctor_changes *c, enu
 }
 
 // conda and Debian: each package as its installer calls it, with its exact version.
-static void restore_by(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum way way)
+static void restore_by(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum nk_installer way)
 {
     struct nk_buf specs = {0};
     for (size_t i = 0; i < c->count; i++) {
@@ -162,24 +141,15 @@ static void restore_by(struct nk_doctor *doctor, struct nk_doctor_changes *c, en
     with_names(doctor, c, way, true, &specs, "", "");
 }
 
-// The index that a build comes from: "cu121" of "2.4.1+cu121" where it is one that is known; "" for PyPI.
-static const char *index_of(const char *name, const char *version)
+static bool comes_from(struct nk_doctor *doctor, const struct nk_doctor_change *one, enum nk_installer way,
+                       const char *index)
 {
-    static const char *const theirs[] = {"torch", "torchvision", "torchaudio", "xformers"};
-    const char *plus = strchr(version, '+');
-    bool here = false;
-    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) here |= nk_same_package(name, theirs[i]);
-    if (!here || !plus) return "";
-    return !strcmp(plus + 1, "cpu") || nk_known_row(&nk_known_torch_wheels, NK_WHEEL_VARIANT, plus + 1) ? plus + 1 : "";
-}
-
-static bool comes_from(struct nk_doctor *doctor, const struct nk_doctor_change *one, enum way way, const char *index)
-{
-    return restorer(one) == way && !strcmp(index_of(one->name, version_of(doctor, one)), index);
+    return restorer(one) == way && !strcmp(nk_install_index(one->name, version_of(doctor, one)), index);
 }
 
 // What pip or uv is to be given: the versions that were there. Another index is another command.
-static void install_from(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum way way, const char *index)
+static void install_from(struct nk_doctor *doctor, struct nk_doctor_changes *c, enum nk_installer way,
+                         const char *index)
 {
     struct nk_buf names = {0};
     for (size_t i = 0; i < c->count; i++) {
@@ -195,14 +165,14 @@ static void install_from(struct nk_doctor *doctor, struct nk_doctor_changes *c, 
 
 static void packages_back(struct nk_doctor *doctor, struct nk_doctor_changes *c)
 {
-    for (enum way way = PIP; way < WAYS; way++) remove_by(doctor, c, way);
-    restore_by(doctor, c, CONDA);
-    restore_by(doctor, c, DEBIAN);
+    for (enum nk_installer way = NK_PIP; way < NK_INSTALLERS; way++) remove_by(doctor, c, way);
+    restore_by(doctor, c, NK_CONDA);
+    restore_by(doctor, c, NK_DEBIAN);
     // Each index once, in the order in which it is met.
-    for (enum way way = PIP; way <= UV; way++)
+    for (enum nk_installer way = NK_PIP; way <= NK_UV; way++)
         for (size_t i = 0; i < c->count; i++) {
             if (restorer(&c->change[i]) != way) continue;
-            const char *index = index_of(c->change[i].name, version_of(doctor, &c->change[i]));
+            const char *index = nk_install_index(c->change[i].name, version_of(doctor, &c->change[i]));
             bool before = false;
             for (size_t j = 0; j < i; j++) before |= comes_from(doctor, &c->change[j], way, index);
             if (!before) install_from(doctor, c, way, index);

@@ -203,7 +203,7 @@ def test_an_environment_of_uv_gets_the_commands_of_uv(torch):
     out = examine(torch)
     found = finding(out, "D407", "torchvision")
     assert found["repairs"][0]["command"].startswith(
-        'uv pip install --python /venv/bin/python --force-reinstall --no-deps "torchvision==')
+        'uv pip install --force-reinstall --no-deps --python /venv/bin/python "torchvision==')
     assert found["verify"] == "uv pip check --python /venv/bin/python"
     command = finding(out, "D404", "torch")["repairs"][0]["command"]
     assert command.startswith("uv pip uninstall --python /venv/bin/python torch && uv pip uninstall --python /venv/bin/python torch && "
@@ -252,11 +252,31 @@ def test_d408_a_torchvision_for_the_cpu_beside_a_torch_for_cuda(torch):
     assert finding(examine(torch), "D408", "torchvision")
 
 
+def test_d408_a_torchvision_for_cuda_beside_a_torch_for_the_cpu_gets_the_one_for_the_cpu(env):
+    env.install("torch", "2.4.1+cpu", {"torch/__init__.py": ""})
+    env.install("torchvision", "0.19.1+cu121", requires=["torch (==2.4.1)"])
+    command = finding(examine(env), "D408", "torchvision")["repairs"][0]["command"]
+    assert command.endswith('"torchvision==0.19.1+cpu" --index-url https://download.pytorch.org/whl/cpu')
+
+
 def test_d402_a_build_for_the_cpu_gets_one_that_serves_the_gpu(env):
     env.install("torch", "2.4.1+cpu", {"torch/__init__.py": ""})
-    found = finding(examine(env, gpu="sm_120@580"), "D402", "torch")
-    assert found["primary"] and '"torch==' in found["repairs"][0]["command"] and "/whl/cu1" in found["repairs"][0]["command"]
+    repairs = finding(examine(env, gpu="sm_120@580"), "D402", "torch")["repairs"]
+    assert repairs[0]["command"].endswith('install --upgrade "torch>=2.7.0" --index-url https://download.pytorch.org/whl/cu128')
     assert "D602" not in codes(examine(env))
+
+
+def test_d402_a_build_for_the_cpu_keeps_its_version_where_that_has_a_build_for_the_gpu(env):
+    env.install("torch", "2.4.1+cpu", {"torch/__init__.py": ""})
+    env.install("torchvision", "0.19.1+cpu", {"torchvision/__init__.py": ""})
+    repair = finding(examine(env, gpu="sm_90@580"), "D402", "torch")["repairs"][0]
+    assert '"torch==2.4.1+cu12' in repair["command"] and '"torchvision==0.19.1+cu12' in repair["command"]
+
+
+def test_d402_a_jetson_gets_no_wheel_for_another_machine(env):
+    env.install("torch", "2.4.1+cpu", {"torch/__init__.py": ""})
+    commands = [r["command"] or "" for r in finding(examine(env, gpu="sm_87"), "D402", "torch")["repairs"]]
+    assert commands and not any("download.pytorch.org" in c for c in commands)
 
 
 def test_d402_a_build_for_the_cpu_is_known_by_version_py(env):
@@ -347,7 +367,10 @@ def test_d404_the_metadata_of_two_versions(torch):
     torch.install("torchvision", "0.19.1+cu121")
     assert "D404" not in codes(examine(torch))
     torch.install("torch", "2.1.2+cu121")
-    assert "2.1.2+cu121, 2.4.1+cu121" in finding(examine(torch), "D404")["text"]
+    found = finding(examine(torch), "D404")
+    assert "2.1.2+cu121, 2.4.1+cu121" in found["text"] and found["repairs"][0]["command"].endswith(
+        ' -m pip uninstall -y torch && /venv/bin/python -m pip install "torch==2.4.1+cu121" '
+        '--index-url https://download.pytorch.org/whl/cu121')
 
 
 def test_d405_a_library_that_no_package_lists(torch, library):
@@ -355,6 +378,9 @@ def test_d405_a_library_that_no_package_lists(torch, library):
     shutil.copy(library("80"), torch.site / "torch" / "lib" / "libtorch_cuda_cu.so")
     found = finding(examine(torch), "D405", "torch")
     assert any(line.endswith("torch/lib/libtorch_cuda_cu.so") for line in found["evidence"])
+    assert found["repairs"][0]["command"] == (
+        f'/venv/bin/python -m pip uninstall -y torch && rm -r {torch.inside(torch.site)}/torch/lib && /venv/bin/python -m pip '
+        'install --force-reinstall --no-deps "torch==2.4.1+cu121" --index-url https://download.pytorch.org/whl/cu121')
 
 
 def test_d406_a_library_that_is_listed_and_lost(torch):
@@ -363,7 +389,8 @@ def test_d406_a_library_that_is_listed_and_lost(torch):
     (info / "RECORD").write_text(record + "torch/lib/libtorch_cuda_linalg.so,sha256=x,1\n")
     found = finding(examine(torch), "D406", "torch")
     assert found["severity"] == "failure" and "libtorch_cuda_linalg.so" in found["evidence"][0]
-    assert found["repairs"][0]["command"].endswith('--no-deps "torch==2.4.1+cu121"')
+    assert found["repairs"][0]["command"].endswith(
+        '--no-deps "torch==2.4.1+cu121" --index-url https://download.pytorch.org/whl/cu121')
 
 
 # ---- the interpreter
@@ -383,7 +410,8 @@ def test_d303_an_active_environment_that_is_not_the_python_that_runs(tmp_path):
     runs, other = (Environment(tmp_path, place=place, whole=False) for place in ("/runs", "/other"))
     path = {"PATH": str(runs.python.parent)}
     out = doctor(*ASKED, env={**path, "VIRTUAL_ENV": str(other.folder)})
-    assert str(other.folder) in finding(out, "D303")["text"]
+    found = finding(out, "D303")
+    assert str(other.folder) in found["text"] and found["repairs"][0]["command"] == f"{runs.python} -m pip install PACKAGE"
     assert "D303" not in codes(doctor(*ASKED, env={**path, "VIRTUAL_ENV": str(runs.folder)}))
 
 
@@ -396,6 +424,15 @@ def test_d304_a_package_of_the_users_folder_comes_first(tmp_path, library):
     assert finding(out, "D304")["package"] == "torch" and area(out, "framework")["found"].startswith("torch 2.1.2")
     out = examine(python, home="/home", env={"PYTHONNOUSERSITE": "1"})
     assert "D304" not in codes(out) and area(out, "framework")["found"].startswith("torch 2.4.1")
+
+
+def test_what_lies_in_the_users_folder_is_installed_there_again(tmp_path, library):
+    python = Environment(tmp_path, place="/python", base=None)
+    user = tmp_path / "home" / ".local" / "lib" / "python3.11" / "site-packages"
+    info = python.install("torch", "2.1.2+cu121", {"torch/lib/libtorch_cuda.so": library("80")}, site=user)
+    (info / "RECORD").write_text((info / "RECORD").read_text() + "torch/lib/libtorch_cuda_linalg.so,sha256=x,1\n")
+    command = finding(examine(python, home="/home"), "D406", "torch")["repairs"][0]["command"]
+    assert ' -m pip install --force-reinstall --no-deps --user "torch==2.1.2+cu121" --index-url ' in command
 
 
 def test_a_virtual_environment_does_not_see_the_users_folder(torch, tmp_path, library):
