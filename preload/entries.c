@@ -70,6 +70,7 @@ const size_t nk_slot_offset[NK_ENTRY_COUNT] = {
         CUresult r = nk_real.symbol args;                                                                              \
         if (__builtin_expect(r != NK_CUDA_SUCCESS, 0))                                                                 \
             nk_record_wait(NK_##symbol, subject, r, __builtin_return_address(0));                                      \
+        nk_record_may_copy();                                                                                          \
         return r;                                                                                                      \
     }
 #define NK_BODY_HAND_DRIVER(symbol, params, args, subject)

@@ -23,6 +23,7 @@ static __attribute__((noinline)) CUresult wait_for(enum nk_entry_id api, CUfunct
 static __attribute__((noinline)) CUresult pin_down(int pin, enum nk_entry_id api, CUfunction f, CUstream stream,
                                                    bool per_thread, const void *caller)
 {
+    nk_record_may_copy();
     if (pin == NK_PIN_LAUNCH) return wait_for(api, f, stream, per_thread, caller);
     nk_trail_launched(stream, per_thread, nk_kernel_of(f), NULL);
     return NK_CUDA_SUCCESS;

@@ -28,6 +28,7 @@ static inline CUresult end(const struct nk_trail_wait *wait, enum nk_entry_id ap
         nk_record_wait(api, stream, r, caller);
     else if (wait->count)
         nk_trail_waited(wait);
+    nk_record_may_copy();
     return r;
 }
 

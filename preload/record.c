@@ -34,6 +34,7 @@ _Thread_local struct nk_thread nk_thread;
 _Atomic int nk_pin;
 uint64_t nk_pin_limit;
 bool nk_pin_all;
+_Atomic bool nk_counts_in_memory;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -296,12 +297,26 @@ bool nk_enter(int *saved_errno)
 void nk_leave(int saved_errno)
 {
     bool open_stacks = nk_core.wants_stacks && nk_core.opened;
+    if (nk_core.writer.copies) nk_counts_in_memory = true;
     if (open_stacks) nk_core.wants_stacks = false;
     pthread_mutex_unlock(&lock);
     // Never under the lock: dlopen waits for constructors of other threads, and those may wait for us.
     if (open_stacks) nk_stack_open(nk_core.settings.stack);
     nk_thread.inside = false;
     errno = saved_errno;
+}
+
+// Most calls come too early, and cost one look at a clock that is a few milliseconds behind.
+void nk_record_copy_counts(void)
+{
+    static _Atomic time_t last;
+    int saved;
+    struct timespec now;
+    if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) || now.tv_sec == last) return;
+    last = now.tv_sec;
+    if (!nk_enter_quietly(&saved)) return;
+    nk_writer_copy(&nk_core.writer);
+    nk_leave(saved);
 }
 
 // ---- GPUs
@@ -406,6 +421,7 @@ void nk_record_fork_child(void)
     nk_core.path[0] = 0;
     nk_core.opened = nk_core.reported = nk_core.finished = nk_core.failed_late = nk_core.scanned = false;
     nk_core.gpus = 0;
+    nk_counts_in_memory = false;
     nk_thread.id = 0;
     nk_core_forget_ids();
     nk_passed_forget();

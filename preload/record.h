@@ -41,6 +41,15 @@ extern _Atomic int nk_pin;
 extern uint64_t nk_pin_limit;
 extern bool nk_pin_all; // trail: a marker behind each launch, whatever it costs
 
+// Launches are counted in memory of our own, because the recording's file system does not let its files be mapped. What
+// is counted is then copied into the file at most once a second, by a thread that comes by here.
+extern _Atomic bool nk_counts_in_memory;
+void nk_record_copy_counts(void);
+static inline void nk_record_may_copy(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&nk_counts_in_memory, memory_order_relaxed), 0)) nk_record_copy_counts();
+}
+
 // ---- images (hook_image.c, hook_register.c). `r` is what the driver answered, handles are only valid when it is 0.
 
 // A load of `code` (or of the file `path`) into the library or module `handle`.

@@ -286,7 +286,10 @@ struct nk_rec_surfaced {
 struct nk_rec_counters {
     uint32_t first, n;
     uint64_t offset;
+    uint32_t flags; // NK_COUNTERS_*
+    uint32_t reserved;
 };
+enum { NK_COUNTERS_COPIED = 1 }; // not mapped, but copied to the file now and then, and when the process ends
 
 enum nk_exit { NK_EXIT_EXIT = 1, NK_EXIT_QUICK = 2, NK_EXIT_UNDERSCORE = 3, NK_EXIT_UNKNOWN = 4 };
 

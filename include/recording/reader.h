@@ -19,6 +19,7 @@ struct nk_record {
 struct nk_reader {
     struct nk_bytes bytes;
     uint64_t at;      // offset of the next record
+    bool copied;      // counters were copied to the file: one of a process that was killed may be behind
     bool cut;         // the walk ended before the end of the file, at bytes that are no whole record
     uint32_t strings; // texts met so far
     uint32_t blocks;  // blocks of counters met so far

@@ -21,7 +21,7 @@ struct nk_writer_block {
     uint64_t *at;    // the mapping
     size_t size;     // its bytes
     uint64_t offset; // of the counters in the file
-    bool shared;     // false: ordinary memory, which nk_writer_close, a FAILURE and an EXIT record copy to the file
+    bool shared;     // false: ordinary memory, which nk_writer_copy, nk_writer_close and each record copy to the file
 };
 
 struct nk_writer {
@@ -35,6 +35,8 @@ struct nk_writer {
     uint32_t counters;     // counters given out
     uint32_t counter_room; // counters in the blocks so far
     uint32_t blocks;       // blocks in use
+    bool copies;           // some of them are not mapped from the file
+    uint64_t copied_at;    // nanoseconds, when they were last copied into it
     struct nk_writer_block block[NK_WRITER_BLOCKS];
 };
 
@@ -49,12 +51,15 @@ uint32_t nk_writer_text_n(struct nk_writer *writer, const char *text, size_t siz
 void nk_writer_add(struct nk_writer *writer, enum nk_record_type type, const void *head, size_t head_size,
                    const void *tail, size_t tail_size);
 // A new counter, 0 at first: *id is its number, the pointer lives until the process ends (the mapping is never undone,
-// also after close). When the file is lost or cannot be mapped, the counter lies in ordinary memory. Never NULL: when
+// also after close). When the file is lost or must not be mapped, the counter lies in ordinary memory. Never NULL: when
 // even that fails all counters share one static word and *id is NK_NONE.
 uint64_t *nk_writer_counter(struct nk_writer *writer, uint32_t *id);
 // For a forked child: forgets the file without touching it and makes the mapped counters private, so that the child
 // cannot change its parent's recording. The writer can then be opened again.
 void nk_writer_forget(struct nk_writer *writer);
+// Counters that are not mapped from the file: copies them into it, when the last time is a second ago. With the records
+// FAILURE and EXIT this happens at once.
+void nk_writer_copy(struct nk_writer *writer);
 void nk_writer_close(struct nk_writer *writer);
 
 #endif

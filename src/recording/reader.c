@@ -57,6 +57,7 @@ static bool take_counters(struct nk_reader *reader, const struct nk_record *reco
     // Offsets only grow: a smaller one is met again, after a rewind.
     if (reader->blocks && block.offset <= reader->block[reader->blocks - 1].offset) return true;
     if (reader->blocks == MOST_BLOCKS) return false;
+    reader->copied |= block.flags & NK_COUNTERS_COPIED;
     if (!room((void **)&reader->block, reader->blocks, &reader->blocks_room, sizeof *reader->block)) return false;
     reader->block[reader->blocks++] = block;
     return true;

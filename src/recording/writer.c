@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -18,9 +19,13 @@ enum {
     LONGEST_TEXT = 1 << 20,        // bytes
     LARGEST_RECORD = (1 << 30) - 8 // bytes
 };
-// File systems that write each page to a new place: for one of a full disk, or of a quota that is used up, there may be
-// none, and the program gets SIGBUS. Btrfs does so too in files that it was asked to overwrite in place (measured).
-enum { BTRFS = 0x9123683e, ZFS = 0x2fc12fc1, BCACHEFS = (int)0xca451a4e };
+// File systems whose files are mapped: a page that was written once keeps its place there, whatever becomes of the disk
+// and of quotas. Others write each page to a new place (Btrfs, ZFS, bcachefs, F2FS), ask another machine or another
+// process for it (NFS, CIFS, Lustre, FUSE), or lie above one that is not known (overlayfs, so that of most containers):
+// where they have none the program gets SIGBUS, and where nobody answers a launch hangs. Btrfs gives SIGBUS for a quota
+// also in files that it was asked to overwrite in place (measured).
+static const uint32_t maps_safely[] = {0xef53 /* ext2 to ext4 */, 0x58465342 /* XFS */, 0x01021994 /* tmpfs */};
+static const uint64_t copy_after = 1000000000; // nanoseconds
 
 static bool ours(const struct nk_writer *w)
 {
@@ -121,11 +126,31 @@ int nk_writer_open_memory(struct nk_writer *w, struct nk_err *err)
     return result;
 }
 
-// Copies blocks that are not mapped from the file into it.
+static uint64_t now(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// Copies the counters in use that are not mapped into the file.
 static void flush(struct nk_writer *w)
 {
-    for (uint32_t i = 0; i < w->blocks && w->fd >= 0; i++)
-        if (!w->block[i].shared && w->block[i].offset) put(w, w->block[i].at, w->block[i].size, w->block[i].offset);
+    size_t left = w->counters * sizeof(uint64_t);
+    for (uint32_t i = 0; i < w->blocks && w->fd >= 0; i++) {
+        const struct nk_writer_block *b = &w->block[i];
+        size_t size = left < b->size ? left : b->size;
+        if (!b->shared && b->offset && size) put(w, b->at, size, b->offset);
+        left -= size;
+    }
+    w->copied_at = now();
+}
+
+void nk_writer_copy(struct nk_writer *w)
+{
+    int saved = errno;
+    if (w->copies && w->fd >= 0 && now() - w->copied_at > copy_after) flush(w);
+    errno = saved;
 }
 
 void nk_writer_add(struct nk_writer *w, enum nk_record_type type, const void *head, size_t head_size, const void *tail,
@@ -133,7 +158,10 @@ void nk_writer_add(struct nk_writer *w, enum nk_record_type type, const void *he
 {
     int saved = errno;
     if (w->fd < 0 || head_size > UINT16_MAX || tail_size > LARGEST_RECORD - head_size - 16) return;
-    if (type == NK_REC_EXIT || type == NK_REC_FAILURE) flush(w);
+    if (type == NK_REC_EXIT || type == NK_REC_FAILURE)
+        flush(w);
+    else
+        nk_writer_copy(w);
     size_t size = sizeof(struct nk_record_header) + head_size + tail_size, padded = (size + 7) & ~(size_t)7;
     struct nk_record_header header = {(uint32_t)padded, (uint16_t)type, (uint16_t)head_size};
     nk_buf_clear(&w->scratch);
@@ -172,37 +200,44 @@ uint32_t nk_writer_text(struct nk_writer *w, const char *text)
 }
 
 // May pages of this file be mapped for writing without the danger of a SIGBUS on a full disk? The zeros that were
-// written have given them their blocks, so that is a question of overwriting in place only.
-static bool overwrites_in_place(int fd)
+// written have given them their blocks.
+static bool may_map(int fd)
 {
     struct statfs fs;
+    bool may = false;
     if (fstatfs(fd, &fs)) return false;
-    uint32_t type = (uint32_t)fs.f_type;
-    return type != (uint32_t)BTRFS && type != (uint32_t)ZFS && type != (uint32_t)BCACHEFS;
+    for (size_t i = 0; i < sizeof maps_safely / sizeof *maps_safely; i++) may |= (uint32_t)fs.f_type == maps_safely[i];
+    return may;
 }
 
-// Writes the record of a block of `n` counters: its head, a gap up to the next page, and zeros, which (unlike a hole)
-// give every page its place on the disk. Its file offset, or 0.
-static uint64_t write_block(struct nk_writer *w, uint32_t n, size_t page)
+// A block of `n` counters that follows what was written: zeros up to its end, which (unlike a hole) give every page its
+// place on the disk, and its memory. Its head comes last: until then the file ends in a gap, and a reader sees no
+// half-made block. block->offset stays 0 when there is no file, or no room in it.
+static void place(struct nk_writer *w, struct nk_writer_block *block, uint32_t n, size_t page)
 {
     static const char zeros[4096];
-    struct nk_rec_counters counters = {.first = w->counters, .n = n};
-    uint64_t head_end = w->end + sizeof(struct nk_record_header) + sizeof counters, bytes = (uint64_t)n * 8;
-    counters.offset = (head_end + page - 1) & ~(uint64_t)(page - 1);
-    struct nk_record_header header = {(uint32_t)(counters.offset + bytes - w->end), NK_REC_COUNTERS, sizeof counters};
-    uint64_t end = w->end + header.length;
+    struct {
+        struct nk_record_header header;
+        struct nk_rec_counters counters;
+    } head = {.counters = {.first = w->counters, .n = n}};
+    uint64_t head_end = w->end + sizeof head, offset = (head_end + page - 1) & ~(uint64_t)(page - 1);
+    uint64_t end = offset + block->size;
     for (uint64_t at = head_end; at < end;) {
         size_t size = end - at < sizeof zeros ? (size_t)(end - at) : sizeof zeros;
-        if (!put(w, zeros, size, at)) return 0;
+        if (!put(w, zeros, size, at)) return;
         at += size;
     }
-    // The head comes last: until then the file ends in a gap, and a reader sees no half-made block.
-    char head[sizeof header + sizeof counters];
-    memcpy(head, &header, sizeof header);
-    memcpy(head + sizeof header, &counters, sizeof counters);
-    if (!put(w, head, sizeof head, w->end)) return 0;
-    w->end = end;
-    return counters.offset;
+    void *at = MAP_FAILED;
+    if (may_map(w->fd)) at = mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, (off_t)offset);
+    block->shared = at != MAP_FAILED;
+    if (block->shared) block->at = at;
+    head.header = (struct nk_record_header){(uint32_t)(end - w->end), NK_REC_COUNTERS, sizeof head.counters};
+    head.counters.offset = offset;
+    head.counters.flags = block->shared ? 0 : NK_COUNTERS_COPIED;
+    if (put(w, &head, sizeof head, w->end)) {
+        w->end = end;
+        block->offset = offset;
+    }
 }
 
 static bool add_block(struct nk_writer *w)
@@ -212,14 +247,12 @@ static bool add_block(struct nk_writer *w)
     if (n * sizeof(uint64_t) < page) n = (uint32_t)(page / sizeof(uint64_t));
     if (w->blocks == NK_WRITER_BLOCKS) return false;
     struct nk_writer_block block = {.size = n * sizeof(uint64_t)};
-    void *at = MAP_FAILED;
-    if (w->fd >= 0) block.offset = write_block(w, n, page);
-    if (block.offset && overwrites_in_place(w->fd))
-        at = mmap(NULL, block.size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, (off_t)block.offset);
-    block.shared = at != MAP_FAILED;
-    if (!block.shared) at = mmap(NULL, block.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return false;
-    block.at = at;
+    if (w->fd >= 0) place(w, &block, n, page);
+    if (!block.shared) {
+        block.at = mmap(NULL, block.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (block.at == MAP_FAILED) return false;
+    }
+    w->copies |= !block.shared;
     w->block[w->blocks++] = block;
     w->counter_room = w->counters + n;
     return true;

@@ -34,11 +34,12 @@ static json_t *process(const struct nk_json_at *at)
         json_t *word = nk_json_path(at, nk_run_text(at->run, at->run->args[i]));
         json_array_append_new(argv, json_is_null(word) ? (json_decref(word), json_string("")) : word);
     }
-    return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pid", (json_int_t)p->pid, "parent_pid",
+    return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pid", (json_int_t)p->pid, "parent_pid",
                      (json_int_t)p->parent_pid, "parent_recording", nk_json_path(at, nk_run_text(at->run, p->parent)),
                      "started", nk_json_when(p->started), "exe", nk_json_path(at, nk_run_text(at->run, p->exe)),
                      "directory", nk_json_path(at, nk_run_text(at->run, p->directory)), "argv", argv, "environment",
-                     environment(at), "sync", nk_json_id(at, p->sync), "exit", exit_of(at->run));
+                     environment(at), "sync", nk_json_id(at, p->sync), "exit", exit_of(at->run), "counts_behind",
+                     at->run->reader.copied && !at->run->has_exit);
 }
 
 void nk_json_add_recording(const struct nk_json_at *at, const struct nk_sums *sums)

@@ -78,10 +78,18 @@ static void used_sms(struct nk_buf *line, const struct nk_run *run)
     nk_buf_text(line, ")");
 }
 
+static void not_ended(struct nk_buf *line, const struct nk_run *run, const struct nk_sums *sums)
+{
+    nk_buf_text(line, "; it was killed, or still runs");
+    if (run->reader.copied) nk_buf_text(line, ": its last launches may not be counted");
+    if (sums->launched)
+        nk_buf_format(line, "%s none was looked at for an empty body", run->reader.copied ? ", and" : ":");
+}
+
 static void healthy(struct nk_buf *line, const struct nk_run *run, const struct nk_sums *sums)
 {
     if (!sums->launched) {
-        nk_buf_text(line, "no kernel was launched");
+        nk_buf_text(line, run->reader.copied && !run->has_exit ? "no launch was counted" : "no kernel was launched");
     } else {
         nk_words_count(line, sums->launched, "kernel launched, it had", "kernels launched, all had");
         if (run->gpu_count)
@@ -94,8 +102,7 @@ static void healthy(struct nk_buf *line, const struct nk_run *run, const struct 
         nk_words_count(line, sums->asked, "query", "queries");
     }
     if (!run->has_exit)
-        nk_buf_text(line, sums->launched ? "; it was killed, or still runs: none was looked at for an empty body"
-                                         : "; it was killed, or still runs");
+        not_ended(line, run, sums);
     else if (run->exit.status)
         nk_buf_format(line, "; it ended with %d", run->exit.status);
 }

@@ -236,7 +236,8 @@ void nk_words_end(struct nk_buf *out, const struct nk_run *run)
     else if (run->has_exit)
         nk_buf_format(out, "ended with status %d", run->exit.status);
     else
-        nk_buf_text(out, "was killed, or still runs");
+        nk_buf_format(out, "was killed, or still runs%s",
+                      run->reader.copied ? " (its last launches may not be counted)" : "");
 }
 
 void nk_words_unread(struct nk_buf *out, const struct nk_run *run)

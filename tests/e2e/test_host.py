@@ -14,7 +14,7 @@ import warnings
 import pytest
 
 import claims
-from conftest import LIBRARY, SIM
+from conftest import LIBRARY, SIM, command
 from fixtures import programs
 
 pytestmark = pytest.mark.sanitized
@@ -216,6 +216,79 @@ def test_a_quota_that_is_used_up_costs_the_recording_and_not_the_program(run, pr
         return
     assert out.lines == ["good 80", "bad 80"]
     assert "FAILED  k_b" in out.stderr or out.stderr.count("Disk quota exceeded") == 1, out.stderr
+
+
+# The same as a container sees it: the folder is one of overlayfs, and what is written goes to that file system.
+IN_CONTAINER = [*MOUNTED[:-2], WITH_QUOTA[-2].replace("limit ${KILOBYTES}k", "limit 64M").replace('exec "$@"', """
+mkdir "$NOKERNEL_DIR/upper" "$NOKERNEL_DIR/work" "$NOKERNEL_DIR.lower" "$NOKERNEL_DIR.seen" &&
+mount -t overlay -o "lowerdir=$NOKERNEL_DIR.lower,upperdir=$NOKERNEL_DIR/upper,workdir=$NOKERNEL_DIR/work" none "$NOKERNEL_DIR.seen" &&
+btrfs qgroup limit "${KILOBYTES}k" "$NOKERNEL_DIR" || exit 125
+export NOKERNEL_DIR=$NOKERNEL_DIR.seen; exec "$@" """), "sh"]
+
+
+@pytest.mark.parametrize("kilobytes", [64, *range(88, 117, 4), 256])
+def test_a_quota_below_the_file_system_of_a_container_costs_the_recording_and_not_the_program(run, program, kilobytes):
+    out = run(*IN_CONTAINER, program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), 4, 20, env={"KILOBYTES": kilobytes},
+              exit_report=False)
+    if out.code == 125:
+        warnings.warn("no overlay of a file system with quotas may be mounted here: it is not tried")
+        return
+    assert out.lines == ["good 80", "bad 80"]
+    assert "FAILED  k_b" in out.stderr or out.stderr.count("Disk quota exceeded") == 1, out.stderr
+
+
+# ---- file systems whose files are not mapped
+OTHERS = {"overlayfs": 0x794c7630, "Btrfs": 0x9123683e, "ZFS": 0x2fc12fc1, "bcachefs": 0xca451a4e, "F2FS": 0xf2f52010, "NFS": 0x6969,
+          "CIFS": 0xff534d42, "SMB2": 0xfe534d42, "FUSE": 0x65735546, "Lustre": 0x0bd00bd0, "CephFS": 0x00c36400, "BeeGFS": 0x19830326,
+          "GPFS": 0x47504653, "one that is not known": 0x12345678}
+MAPPED = {"ext4": 0xef53, "XFS": 0x58465342, "tmpfs": 0x01021994}
+
+
+@pytest.fixture
+def other_disk(store):
+    return programs.linked(store, "libother_disk.so", [programs.compiled(store, "other_disk.c")], [], shared=True)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", [*OTHERS, *MAPPED])
+def test_only_files_that_keep_their_place_on_the_disk_are_mapped(run, program, store, other_disk, kind):
+    """A program that is killed has its counts in them; of others the report says that they may be behind."""
+    app = program("killed_later", "12.4", GOOD, GOOD)
+    out = run(app, "goes-on", 30, env={"DISK_TYPE": hex({**OTHERS, **MAPPED}[kind]), "NOKERNEL_SYNC": "off"}, after=[other_disk],
+              exit_report=False)
+    launched = {k["name"]: k["launches"] for k in out.report["kernels"]}
+    assert out.report["process"]["counts_behind"] == (kind in OTHERS)
+    assert (launched[claims.B] == 1) == (kind in MAPPED), launched
+
+
+@pytest.mark.parametrize("how,sync", [("waits", "off"), ("looks", "off"), ("goes-on", "launch"), ("goes-on", "trail")])
+def test_where_files_are_not_mapped_a_killed_program_loses_the_counts_of_its_last_second_at_most(run, program, other_disk, how, sync):
+    out = run(program("killed_later", "12.4", GOOD, GOOD), how, 2200, after=[other_disk], exit_report=False,
+              env={"DISK_TYPE": hex(OTHERS["overlayfs"]), "NOKERNEL_SYNC": sync})
+    assert claims.kernel(out.report, claims.A)["launches"] > 50
+    text = " ".join(command("report", out.recordings[0]).stdout.split())
+    assert text.endswith("it was killed, or still runs: its last launches may not be counted, and none was looked at for an empty body")
+
+
+def test_where_files_are_not_mapped_what_failed_is_kept_and_counts_are_those_at_its_first_time(run, program, other_disk):
+    out = run("prlimit", "--core=0", program("ends", "12.4", GOOD, BAD, more=["-lpthread"]), "kill", exit_report=False,
+              env={"DISK_TYPE": hex(OTHERS["NFS"])}, after=[other_disk])
+    claims.failed(out.report, claims.B, 209, "ends", count=1)
+    claims.launched(out.report, claims.A, 1)
+
+
+def test_where_nothing_was_counted_yet_no_report_says_that_nothing_was_launched(run, program, other_disk):
+    out = run(program("killed_later", "12.4", GOOD, GOOD), "goes-on", 0, after=[other_disk], exit_report=False,
+              env={"DISK_TYPE": hex(OTHERS["FUSE"]), "NOKERNEL_SYNC": "off"})
+    text = " ".join(command("report", out.recordings[0]).stdout.split())
+    assert text == "nokernel: no launch was counted; it was killed, or still runs: its last launches may not be counted"
+
+
+@pytest.mark.parametrize("way", ["return", "_exit", "quick_exit"])
+def test_where_files_are_not_mapped_all_is_counted_of_a_program_that_ends(run, program, other_disk, way):
+    out = run(program("ends", "12.4", GOOD, BAD, more=["-lpthread"]), way, env={"DISK_TYPE": hex(OTHERS["NFS"])}, after=[other_disk])
+    claims.launched(out.report, claims.A, 1)
+    assert not out.report["process"]["counts_behind"]
 
 
 @pytest.mark.skipif("mounted" not in FULL_DISKS, reason="no file system may be mounted here")
