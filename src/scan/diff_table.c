@@ -8,19 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef void (*pair_fn)(struct nk_buf *out, const struct nk_scan_pair *pair, const struct nk_scan_changes *changes,
+// What is written about the pairs, in the end one behind the other.
+struct sheets {
+    struct nk_buf changes, verdicts, names;
+    bool failed;
+};
+
+typedef void (*pair_fn)(struct sheets *sheets, const struct nk_scan_pair *pair, const struct nk_scan_changes *changes,
                         const struct nk_scan_show *show);
 
-static void each_pair(struct nk_buf *out, const struct nk_scan_pair *pairs, size_t count,
+// Compares each pair once.
+static void each_pair(struct sheets *sheets, const struct nk_scan *old, const struct nk_scan *new_one,
                       const struct nk_scan_show *show, pair_fn write)
 {
+    size_t count = 0;
+    struct nk_scan_pair *pairs = nk_scan_pairs(old, new_one, &count);
+    if (!pairs) sheets->failed = true;
     for (size_t i = 0; i < count; i++) {
         struct nk_scan_changes changes;
         nk_scan_compare(pairs[i].old_library, pairs[i].new_library, &changes);
-        write(out, &pairs[i], &changes, show);
-        if (changes.failed) out->failed = true;
+        write(sheets, &pairs[i], &changes, show);
+        sheets->failed |= changes.failed;
         nk_scan_changes_free(&changes);
     }
+    free(pairs);
+}
+
+static void add_sheet(struct nk_buf *out, struct nk_buf *sheet)
+{
+    if (sheet->size) nk_buf_add(out, sheet->data, sheet->size);
+    out->failed |= sheet->failed;
+    nk_buf_free(sheet);
 }
 
 // ---- Markdown
@@ -128,23 +146,30 @@ static void name_list(struct nk_buf *out, const struct nk_scan_pair *pair, const
     nk_buf_free(&text);
 }
 
+static void markdown_pair(struct sheets *sheets, const struct nk_scan_pair *pair, const struct nk_scan_changes *changes,
+                          const struct nk_scan_show *show)
+{
+    change_row(&sheets->changes, pair, changes, show);
+    verdict_rows(&sheets->verdicts, pair, show);
+    if (show->names) name_list(&sheets->names, pair, changes, show);
+}
+
 void nk_scan_diff_markdown(struct nk_buf *out, const struct nk_scan *old, const struct nk_scan *new_one,
                            const struct nk_scan_show *show)
 {
-    size_t count = 0;
-    struct nk_scan_pair *pairs = nk_scan_pairs(old, new_one, &count);
-    if (!pairs) out->failed = true;
+    struct sheets sheets = {0};
+    each_pair(&sheets, old, new_one, show, markdown_pair);
+    out->failed |= sheets.failed;
     nk_buf_text(out,
                 "| package | library | architectures gained | architectures lost | kernels gained | kernels lost |\n"
                 "|---|---|---|---|---:|---:|\n");
-    each_pair(out, pairs, count, show, change_row);
+    add_sheet(out, &sheets.changes);
     if (show->gpus->count) nk_buf_text(out, "\n| package | library | GPU | old | new |\n|---|---|---|---|---|\n");
-    for (size_t i = 0; i < count; i++) verdict_rows(out, &pairs[i], show);
-    if (show->names) each_pair(out, pairs, count, show, name_list);
+    add_sheet(out, &sheets.verdicts);
+    add_sheet(out, &sheets.names);
     if (old->problem_count || new_one->problem_count) nk_buf_text(out, "\nNot read:\n\n");
     nk_scan_unread_markdown(out, old, show);
     nk_scan_unread_markdown(out, new_one, show);
-    free(pairs);
 }
 
 // ---- CSV (RFC 4180)
@@ -215,10 +240,10 @@ static void csv_verdicts(struct nk_buf *out, const char *place, const struct nk_
     }
 }
 
-static void csv_rows(struct nk_buf *out, const struct nk_scan_pair *pair, const struct nk_scan_changes *changes,
+static void csv_rows(struct sheets *sheets, const struct nk_scan_pair *pair, const struct nk_scan_changes *changes,
                      const struct nk_scan_show *show)
 {
-    struct nk_buf where = {0};
+    struct nk_buf where = {0}, *out = &sheets->changes;
     csv_place(&where, pair, show);
     const char *place = where.data ? where.data : "";
     if (!pair->old_library || !pair->new_library)
@@ -236,11 +261,10 @@ static void csv_rows(struct nk_buf *out, const struct nk_scan_pair *pair, const 
 void nk_scan_diff_csv(struct nk_buf *out, const struct nk_scan *old, const struct nk_scan *new_one,
                       const struct nk_scan_show *show)
 {
-    size_t count = 0;
-    struct nk_scan_pair *pairs = nk_scan_pairs(old, new_one, &count);
-    if (!pairs) out->failed = true;
+    struct sheets sheets = {0};
     nk_buf_text(out,
                 "package,old_version,new_version,old_path,new_path,what,change,name,kernels,old_runs,new_runs\r\n");
-    each_pair(out, pairs, count, show, csv_rows);
-    free(pairs);
+    each_pair(&sheets, old, new_one, show, csv_rows);
+    out->failed |= sheets.failed;
+    add_sheet(out, &sheets.changes);
 }
