@@ -46,6 +46,13 @@ static inline bool nk_kernel_hollow(uint64_t size, uint64_t largest)
     return size && size <= NK_HOLLOW_BODY && largest > 4 * size;
 }
 
+// Is it certain that a body of `size` bytes is none of those, whatever the others are? PTX that is not a bare return
+// has the size 0.
+static inline bool nk_kernel_real(uint64_t size, uint16_t kind)
+{
+    return size > NK_HOLLOW_BODY || (!size && kind == NK_KIND_PTX);
+}
+
 // 0 goes on, a positive number ends the list.
 typedef int (*nk_kernel_fn)(const struct nk_kernel_view *kernel, void *user);
 

@@ -33,6 +33,7 @@ struct nk_scan_kernel {
     size_t name;   // text
     size_t number; // of its name among the different ones of the library: below name_count
     size_t shape;
+    uint64_t real; // images of its container with a body that is certainly not empty, as bits; the first 64 only
 };
 
 struct nk_scan_shape {

@@ -24,6 +24,14 @@ struct nk_scan_change {
     struct nk_scan_arch arch; // kind, target; no ISA
     bool in_old, in_new;      // does any image of the library have it?
     uint64_t gained, lost;    // kernels of both that have it in one only
+    uint64_t emptied, filled; // kernels of both that are empty there in the new one only, in the old one only
+    unsigned bit;             // in the targets of struct nk_scan_moved
+};
+
+// A kernel of both whose body for some targets became empty, or was and is no longer.
+struct nk_scan_moved {
+    const char *name;
+    uint64_t targets; // bits
 };
 
 struct nk_scan_changes {
@@ -31,12 +39,19 @@ struct nk_scan_changes {
     size_t targets;
     const char **gained, **lost; // names of kernels, sorted; they belong to the libraries
     size_t gained_count, lost_count, gained_room, lost_room;
+    // Only what is certain: a body that is small and cannot be compared with a large one (of another target, in its
+    // container) is neither empty nor real. Sorted by name.
+    struct nk_scan_moved *emptied, *filled;
+    size_t emptied_count, filled_count, emptied_room, filled_room;
     bool failed;
 };
 
 // What is different. A library may be NULL: then all is gained or lost.
 void nk_scan_compare(const struct nk_scan_library *old, const struct nk_scan_library *new_one,
                      struct nk_scan_changes *changes);
+// "sm_75 sm_80": its targets.
+void nk_scan_moved_targets(struct nk_buf *out, const struct nk_scan_changes *changes,
+                           const struct nk_scan_moved *moved);
 void nk_scan_changes_free(struct nk_scan_changes *changes);
 
 #endif

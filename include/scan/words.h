@@ -19,7 +19,7 @@ void nk_scan_title(struct nk_buf *out, const struct nk_scan_item *item, bool ful
 // "torch 2.1.2 -> torch 2.4.1", or one of them; either may be NULL.
 void nk_scan_title_change(struct nk_buf *out, const struct nk_scan_item *old, const struct nk_scan_item *new_item,
                           bool full);
-// "native", "partly (58 missing)"; "absent" of a library that is NULL.
+// "native", "partly (58 missing, 3 empty)"; "absent" of a library that is NULL.
 void nk_scan_short_verdict(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_target *gpu);
 // "sm_75 sm_80 sm_90a(4)": the targets of a kind, wherever they lie, with the number of images where it is not that of
 // most.

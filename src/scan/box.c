@@ -123,14 +123,26 @@ static int64_t name_of(struct nk_scan_library *library, const char *name)
     return (int64_t)library->name_count++;
 }
 
-static int add_shaped(struct nk_scan_library *library, const struct nk_box *box, uint32_t kernel, int64_t shape)
+static uint64_t real_bodies(const struct nk_box *box, const struct nk_box_body *bodies, size_t count)
+{
+    uint64_t real = 0;
+    for (size_t i = 0; i < count; i++)
+        if (bodies[i].image < 64 && nk_kernel_real(bodies[i].size, box->images[bodies[i].image].kind))
+            real |= 1ull << bodies[i].image;
+    return real;
+}
+
+// bodies: `count` of one kernel.
+static int add_shaped(struct nk_scan_library *library, const struct nk_box *box, const struct nk_box_body *bodies,
+                      size_t count, int64_t shape)
 {
     struct nk_scan_kernel *kernels =
         nk_scan_grow(library->kernels, library->kernel_count, &library->kernel_room, sizeof *kernels);
     if (kernels) library->kernels = kernels;
-    int64_t number = name_of(library, box->texts.data + box->names[kernel]);
+    int64_t number = name_of(library, box->texts.data + box->names[bodies->kernel]);
     if (shape < 0 || !kernels || number < 0) return -1;
-    kernels[library->kernel_count++] = (struct nk_scan_kernel){library->names[number], (size_t)number, (size_t)shape};
+    kernels[library->kernel_count++] =
+        (struct nk_scan_kernel){library->names[number], (size_t)number, (size_t)shape, real_bodies(box, bodies, count)};
     library->shapes[shape].kernels++;
     return 0;
 }
@@ -151,7 +163,8 @@ static int add_kernels(struct nk_box *box, struct nk_scan_library *library)
         for (end = at; end < box->body_count && box->bodies[end].kernel == box->bodies[at].kernel;) end++;
         fill_holds(box, box->bodies + at, end - at, holds);
         uint64_t key = nk_hash_u64(same ^ nk_hash_bytes(holds, n));
-        result = add_shaped(library, box, box->bodies[at].kernel, shape_of(library, images, holds, n, key));
+        int64_t shape = shape_of(library, images, holds, n, key);
+        result = add_shaped(library, box, box->bodies + at, end - at, shape);
     }
     free(images);
     free(holds);

@@ -146,10 +146,11 @@ struct nk_scan_pair *nk_scan_pairs(const struct nk_scan *old, const struct nk_sc
 
 // ---- kernels
 
-// A name, and the targets that hold it, as bits by their place in `target`.
+// A name, and the targets that hold it, as bits by their place in `target`: at all, with an empty body, with a body
+// that is certainly not empty.
 struct named {
     const char *name;
-    uint64_t targets;
+    uint64_t targets, hollow, real;
 };
 
 static int bit_of(struct nk_scan_changes *changes, const struct nk_image *image)
@@ -164,17 +165,32 @@ static int bit_of(struct nk_scan_changes *changes, const struct nk_image *image)
     return (int)changes->targets++;
 }
 
-static uint64_t bits_of(struct nk_scan_changes *changes, const struct nk_scan_library *library, size_t shape)
+// What a shape says about its kernels: the place of each image, -1 for those without them.
+static void places_of(struct nk_scan_changes *changes, const struct nk_scan_library *library, size_t shape,
+                      signed char *places)
 {
     const struct nk_scan_shape *s = &library->shapes[shape];
-    uint64_t bits = 0;
     for (size_t i = s->first; i < s->first + s->images; i++) {
-        int bit = library->holds[i] == NK_KERNEL_PRESENT || library->holds[i] == NK_KERNEL_HOLLOW
-                      ? bit_of(changes, &library->shape_images[i])
-                      : -1;
-        if (bit >= 0) bits |= 1ull << bit;
+        bool held = library->holds[i] == NK_KERNEL_PRESENT || library->holds[i] == NK_KERNEL_HOLLOW;
+        places[i] = (signed char)(held ? bit_of(changes, &library->shape_images[i]) : -1);
     }
-    return bits;
+}
+
+static struct named named_as(const struct nk_scan_library *library, const struct nk_scan_kernel *kernel,
+                             const signed char *places)
+{
+    const struct nk_scan_shape *s = &library->shapes[kernel->shape];
+    struct named named = {.name = nk_scan_text(library, kernel->name)};
+    for (size_t i = 0; i < s->images; i++) {
+        if (places[s->first + i] < 0) continue;
+        uint64_t bit = 1ull << places[s->first + i];
+        named.targets |= bit;
+        if (library->holds[s->first + i] == NK_KERNEL_HOLLOW)
+            named.hollow |= bit;
+        else if (i < 64 && kernel->real >> i & 1)
+            named.real |= bit;
+    }
+    return named;
 }
 
 static int by_name(const void *a, const void *b)
@@ -182,27 +198,33 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
+static void add_named(struct named *to, const struct named *more)
+{
+    to->targets |= more->targets;
+    to->hollow |= more->hollow;
+    to->real |= more->real;
+}
+
 // All names of a library, sorted, each once. NULL when memory is short.
 static struct named *names_of(struct nk_scan_changes *changes, const struct nk_scan_library *library, size_t *count)
 {
     size_t n = library ? library->kernel_count : 0, kept = 0;
     struct named *names = calloc(n + 1, sizeof *names);
-    uint64_t *bits = calloc(library ? library->shape_count + 1 : 1, sizeof *bits);
-    for (size_t i = 0; bits && library && i < library->shape_count; i++) bits[i] = bits_of(changes, library, i);
-    for (size_t i = 0; names && bits && i < n; i++)
-        names[i] = (struct named){nk_scan_text(library, library->kernels[i].name), bits[library->kernels[i].shape]};
-    if (names && bits) {
+    signed char *places = malloc(library ? library->shape_image_count + 1 : 1);
+    for (size_t i = 0; places && library && i < library->shape_count; i++) places_of(changes, library, i, places);
+    for (size_t i = 0; names && places && i < n; i++) names[i] = named_as(library, &library->kernels[i], places);
+    if (names && places) {
         qsort(names, n, sizeof *names, by_name);
         for (size_t i = 0; i < n; i++) {
             if (kept && !strcmp(names[kept - 1].name, names[i].name))
-                names[kept - 1].targets |= names[i].targets;
+                add_named(&names[kept - 1], &names[i]);
             else
                 names[kept++] = names[i];
         }
     } else {
         changes->failed = true;
     }
-    free(bits);
+    free(places);
     *count = kept;
     return names;
 }
@@ -221,13 +243,34 @@ static void list(struct nk_scan_changes *changes, bool gained, const char *name)
     more[(*count)++] = name;
 }
 
-static void count_bits(struct nk_scan_changes *changes, uint64_t old, uint64_t new_one)
+static void move(struct nk_scan_changes *changes, bool emptied, const char *name, uint64_t targets)
+{
+    struct nk_scan_moved **list = emptied ? &changes->emptied : &changes->filled;
+    size_t *count = emptied ? &changes->emptied_count : &changes->filled_count;
+    if (!targets) return;
+    struct nk_scan_moved *more =
+        nk_scan_grow(*list, *count, emptied ? &changes->emptied_room : &changes->filled_room, sizeof *more);
+    if (!more) {
+        changes->failed = true;
+        return;
+    }
+    *list = more;
+    more[(*count)++] = (struct nk_scan_moved){name, targets};
+    for (size_t i = 0; i < changes->targets; i++)
+        *(emptied ? &changes->target[i].emptied : &changes->target[i].filled) += targets >> i & 1;
+}
+
+// A name of both.
+static void compare_bits(struct nk_scan_changes *changes, const struct named *old, const struct named *new_one)
 {
     for (size_t i = 0; i < changes->targets; i++) {
-        bool before = old >> i & 1, after = new_one >> i & 1;
+        bool before = old->targets >> i & 1, after = new_one->targets >> i & 1;
         changes->target[i].gained += after && !before;
         changes->target[i].lost += before && !after;
     }
+    // Copies of one name in several containers that differ say nothing.
+    move(changes, true, new_one->name, old->real & ~old->hollow & new_one->hollow & ~new_one->real);
+    move(changes, false, new_one->name, old->hollow & ~old->real & new_one->real & ~new_one->hollow);
 }
 
 static void note_images(struct nk_scan_changes *changes, const struct nk_scan_library *library, bool is_old)
@@ -265,18 +308,32 @@ void nk_scan_compare(const struct nk_scan_library *old, const struct nk_scan_lib
         } else if (order > 0) {
             list(changes, true, after[k++].name);
         } else {
-            count_bits(changes, before[i++].targets, after[k++].targets);
+            compare_bits(changes, &before[i++], &after[k++]);
         }
     }
     free(before);
     free(after);
+    for (unsigned bit = 0; bit < changes->targets; bit++) changes->target[bit].bit = bit;
     // Only now: until here their places are bits.
     qsort(changes->target, changes->targets, sizeof *changes->target, by_target);
+}
+
+void nk_scan_moved_targets(struct nk_buf *out, const struct nk_scan_changes *changes, const struct nk_scan_moved *moved)
+{
+    bool any = false;
+    for (size_t i = 0; i < changes->targets; i++) {
+        if (!(moved->targets >> changes->target[i].bit & 1)) continue;
+        if (any) nk_buf_text(out, " ");
+        nk_scan_arch_text(out, &changes->target[i].arch, false);
+        any = true;
+    }
 }
 
 void nk_scan_changes_free(struct nk_scan_changes *changes)
 {
     free(changes->gained);
     free(changes->lost);
+    free(changes->emptied);
+    free(changes->filled);
     *changes = (struct nk_scan_changes){0};
 }

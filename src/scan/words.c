@@ -96,10 +96,13 @@ void nk_scan_short_verdict(struct nk_buf *out, const struct nk_scan_library *lib
     }
     enum nk_scan_word word = nk_scan_judge(library, gpu, &counts);
     nk_buf_text(out, nk_scan_word(word));
-    if (word != NK_SCAN_PARTLY) return;
+    bool missing = word == NK_SCAN_PARTLY, empty = counts.hollow && word != NK_SCAN_HOLLOW;
+    if (!missing && !empty) return;
     nk_buf_text(out, " (");
-    nk_scan_number(out, counts.none);
-    nk_buf_text(out, " missing)");
+    if (missing) nk_scan_number(out, counts.none);
+    if (missing) nk_buf_text(out, empty ? " missing, " : " missing");
+    if (empty) nk_scan_number(out, counts.hollow);
+    nk_buf_text(out, empty ? " empty)" : ")");
 }
 
 static bool in_list(const struct nk_scan_arch *arch, uint16_t kind, bool relocatable)

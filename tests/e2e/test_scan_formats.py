@@ -259,11 +259,12 @@ def test_markdown_of_diff_is_tables_to_a_program_that_renders_it(releases):
     rows = table_of_markdown(text)
     changed, judged = rows[:5], rows[5:]
     assert changed == [
-        ["package", "library", "architectures gained", "architectures lost", "kernels gained", "kernels lost"],
-        ["made 1.0 -> made 1.1", "made/libmade.so", "sm_90", "sm_75", "1", "1"],
-        ["made 1.1", f"made/{ODD} (new)", "sm_75, sm_80", "", "2", "0"],
-        ["made 1.0 -> made 1.1", "made/kept.so", "", "", "0", "0"],
-        ["made 1.0", "made/gone.so (gone)", "", "sm_75, sm_80", "0", "2"]]
+        ["package", "library", "architectures gained", "architectures lost", "kernels gained", "kernels lost", "now empty",
+         "no longer empty"],
+        ["made 1.0 -> made 1.1", "made/libmade.so", "sm_90", "sm_75", "1", "1", "", ""],
+        ["made 1.1", f"made/{ODD} (new)", "sm_75, sm_80", "", "2", "0", "", ""],
+        ["made 1.0 -> made 1.1", "made/kept.so", "", "", "0", "0", "", ""],
+        ["made 1.0", "made/gone.so (gone)", "", "sm_75, sm_80", "0", "2", "", ""]]
     assert judged[0] == ["package", "library", "GPU", "old", "new"] and len(judged) == 9
     assert judged[1:3] == [["made 1.0 -> made 1.1", "made/libmade.so", "sm_75", "native", "none"],
                            ["made 1.0 -> made 1.1", "made/libmade.so", "sm_90", "none", "native"]]
@@ -283,7 +284,32 @@ def test_markdown_of_diff_says_for_how_many_kernels_an_architecture_was_lost(sto
     for name, container in (("old.so", whole), ("new.so", less)):
         (tmp_path / name).write_bytes(shared(store, nv_fatbin=[container]).read_bytes())
     rows = table_of_markdown(command("scan", "--diff", "--markdown", tmp_path / "old.so", tmp_path / "new.so").stdout)
-    assert rows[1][2:] == ["", "sm_75 for 1 kernel", "0", "0"]
+    assert rows[1][2:] == ["", "sm_75 for 1 kernel", "0", "0", "", ""]
+
+
+@pytest.fixture
+def emptied(store, tmp_path):
+    """Two libraries: in the second one b is empty for sm_75 and c for sm_75 and sm_80, and a is empty for sm_75 no longer."""
+    bodies = ({"75": "ell", "80": "lll", "90": "llL"}, {"75": "lee", "80": "lle", "90": "llL"})
+    for name, archs in zip(("old.so", "new.so"), bodies):
+        made = [(arch, cubin(store, arch, **{k: {"e": "empty", "l": "long", "L": "longer"}[word] for k, word in zip("abc", words)}))
+                for arch, words in archs.items()]
+        (tmp_path / name).write_bytes(shared(store, nv_fatbin=[fatbin(store, *made)]).read_bytes())
+    return tmp_path / "old.so", tmp_path / "new.so"
+
+
+def test_markdown_of_diff_says_whose_bodies_are_empty_now_and_whose_no_longer(emptied):
+    text = command("scan", "--diff", "--markdown", "--kernels", *emptied).stdout
+    assert table_of_markdown(text)[1][2:8] == ["", "", "0", "0", "sm_75 for 2 kernels, sm_80 for 1 kernel", "sm_75 for 1 kernel"]
+    assert text.endswith(":\n\n- now empty on sm\\_75: b\n- now empty on sm\\_75 sm\\_80: c\n- no longer empty on sm\\_75: a\n")
+
+
+def test_csv_of_diff_has_a_row_for_what_is_empty_now_and_what_no_longer(emptied):
+    text = command("scan", "--diff", "--csv", "--kernels", *emptied).stdout
+    rows = [tuple(r.values())[5:9] for r in csv.DictReader(io.StringIO(text, newline=""), strict=True)]
+    assert rows == [("hollow", "now", "sm_75", "2"), ("hollow", "no_longer", "sm_75", "1"), ("hollow", "now", "sm_80", "1"),
+                    ("hollow_kernel", "now", "sm_75 b", ""), ("hollow_kernel", "now", "sm_75 c", ""),
+                    ("hollow_kernel", "now", "sm_80 c", ""), ("hollow_kernel", "no_longer", "sm_75 a", "")]
 
 
 def test_markdown_of_diff_lists_what_could_not_be_read_of_both_sides(several, tmp_path):

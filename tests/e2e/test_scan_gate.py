@@ -155,6 +155,33 @@ def test_a_kernel_that_lost_an_image_which_others_kept_is_told(store):
     assert library["kernels_by_arch"] == [{"arch": "sm_75", "gained": 0, "lost": 1}]
 
 
+def two_archs(store, **sm_75):
+    """A library with kernels a and b for sm_80, and for sm_75 as said."""
+    return shared(store, nv_fatbin=[fatbin(store, ("75", cubin(store, "75", **sm_75)), ("80", cubin(store, "80", a="long", b="long")))])
+
+
+def test_a_kernel_whose_body_was_compiled_away_in_the_new_one_or_is_back_is_told(store):
+    real, empty = two_archs(store, a="long", b="long"), two_archs(store, a="long", b="empty")
+    moved = [{"name": "b", "archs": ["sm_75"]}]
+    ((there,), (back,), (same,)) = (changes(*sides) for sides in ((real, empty), (empty, real), (empty, two_archs(store, a="longer", b="empty"))))
+    assert [l["hollow"] for l in (there, back, same)] == [
+        {"now": moved, "no_longer": []}, {"now": [], "no_longer": moved}, {"now": [], "no_longer": []}]
+    assert there["kernels_by_arch"] == [] and there["kernels"] == {"gained": [], "lost": []}
+    text = command("scan", "--diff", "--gpu", "sm_75", "--kernels", real, empty).stdout
+    assert text.splitlines()[-3:] == ["    now empty on sm_75 1", "      now empty on sm_75: b", "    sm_75     native -> native (1 empty)"]
+    text = command("scan", "--diff", empty, real).stdout
+    assert text.splitlines()[-1] == "    no longer empty on sm_75 1"
+
+
+def test_a_body_that_could_not_be_compared_before_is_not_said_to_be_empty_now(store):
+    alone = shared(store, nv_fatbin=[fatbin(store, ("75", cubin(store, "75", a="long", b="empty")))])
+    beside = two_archs(store, a="long", b="empty")  # now there is a real one for sm_80
+    for sides in ((alone, beside), (beside, alone)):
+        (library,) = changes(*sides)
+        assert library["hollow"] == {"now": [], "no_longer": []}
+        assert len(library["kernels_by_arch"]) == 1
+
+
 def test_libraries_are_matched_by_path_and_those_without_a_match_are_new_or_gone(native, jit, tmp_path):
     for side, names in (("old", ["libx-0123abcd.so.1.2", "gone.so", "liby.4a0b5c81.so.11"]),
                         ("new", ["libx-fedc9876.so.1.3", "added.so", "liby.9b083ad7.so.13"])):
