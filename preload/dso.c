@@ -7,6 +7,16 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#if !__GLIBC_PREREQ(2, 35)
+struct dl_find_object { // as <dlfcn.h> has it from then on
+    unsigned long long dlfo_flags;
+    void *dlfo_map_start, *dlfo_map_end;
+    struct link_map *dlfo_link_map;
+    void *dlfo_eh_frame;
+    unsigned long long dlfo_reserved[7];
+};
+#endif
+
 // glibc 2.35. Weak, so that the library loads on older systems.
 extern int nk_dl_find_object(void *address, struct dl_find_object *result) __asm__("_dl_find_object")
     __attribute__((weak));

@@ -84,7 +84,7 @@ static bool read_names(struct search *s)
 static bool has_control(const uint8_t *at)
 {
     uint8_t hit = 0;
-    for (int i = 0; i < 64; i++) hit |= (uint8_t)(at[i] - 1) < 31;
+    for (int i = 0; i < 64; i++) hit = (uint8_t)(hit | ((uint8_t)(at[i] - 1) < 31));
     return hit;
 }
 
