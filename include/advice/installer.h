@@ -31,7 +31,11 @@ void nk_install_command(struct nk_buf *out, const struct nk_environment *where, 
 // The index of torch's that a build comes from: "cu121" of torch "2.4.1+cu121" where that is one that is known; "":
 // PyPI.
 const char *nk_install_index(const char *name, const char *version);
-// Appends what pip and uv are given for exactly that version: "\"torch==2.4.1+cu121\" --index-url ...".
-void nk_install_exactly(struct nk_buf *out, const char *name, const char *version);
+// Appends what pip and uv are given for a package that came from no index (packages/package.h; its path as a shell
+// takes it): "\"ops @ git+https://...\"", "-e ~/src/ops". False, and nothing is added: it came from an index, or the
+// place is nothing to put into a command.
+bool nk_install_origin(struct nk_buf *out, const char *name, const char *origin);
+// Appends what they are given for exactly that version, from where it came: "\"torch==2.4.1+cu121\" --index-url ...".
+void nk_install_exactly(struct nk_buf *out, const char *name, const char *version, const char *origin);
 
 #endif

@@ -80,6 +80,7 @@ struct nk_doctor_package {
     const char *name, *version; // version with its local part (+cu121)
     const char *site, *info;    // folder of packages; name of its *.dist-info there
     const char *installer;
+    const char *origin;   // as packages/package.h says
     const char *metadata; // text of METADATA, for the known ones; ""
     enum nk_site_kind kind;
     int cuda;           // as cuDriverGetVersion counts; 0 unknown or none; -1 a build for the CPU
@@ -200,6 +201,8 @@ bool nk_doctor_first_of_kind(const struct nk_doctor *doctor, size_t gpu);
 const char *nk_doctor_gpu_title(struct nk_doctor *doctor, size_t gpu);
 // The same as a word of a shell, for commands.
 const char *nk_doctor_shell(struct nk_doctor *doctor, const char *path);
+// Where a package came from, as it is shown, or (shell) as nk_install_origin takes it. Kept.
+const char *nk_doctor_origin(struct nk_doctor *doctor, const struct nk_doctor_package *package, bool shell);
 // Is it made of the characters of names and versions alone, so that it may go into a command as it is?
 bool nk_doctor_plain(const char *text);
 // A package that is imported under that name (case, "-", "_" and "." do not count), or NULL.

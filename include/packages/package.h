@@ -11,7 +11,8 @@ struct nk_package {
                         // "name": of no package, the version is that in the file's own name
     char installer[16]; // of a Python package, as INSTALLER says: "pip", "uv", ...; "" when unknown
     // Where a Python package came from when that was no index: "git+https://...@COMMIT", "https://.../x.whl",
-    // "file:///home/u/x", or "editable:/home/u/x" for a source tree that is used in place; "" else.
+    // "file:/home/u/x", or "editable:/home/u/x" for a source tree that is used in place; "" else. Without passwords and
+    // without what follows "?" in a URL.
     char origin[256];
 };
 

@@ -8,8 +8,9 @@
 void nk_words_redacted(struct nk_buf *out, const char *text, bool full);
 // The same as a word of a shell: other characters than those of plain paths stand behind a backslash.
 void nk_words_shell(struct nk_buf *out, const char *path, bool full);
-// The origin of a package (packages/package.h), its path as a word of a shell: what an advice case takes.
-void nk_words_origin(struct nk_buf *out, const char *origin, bool full);
+// The origin of a package (packages/package.h). shell: its path as a word of a shell, which is what an advice case
+// takes.
+void nk_words_origin(struct nk_buf *out, const char *origin, bool full, bool shell);
 // The file name of a path. Points into it.
 const char *nk_words_base(const char *path);
 // "torch/lib/libtorch_cuda.so" for a path inside site-packages or dist-packages, else the whole path, redacted.

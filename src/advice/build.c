@@ -54,16 +54,8 @@ static const char *arch_of(char out[NK_NAME_TEXT], const char *list, int sm)
 // Where the source is: a checkout, a repository, or an index. False: it was installed from a wheel somewhere.
 static bool source_of(struct nk_buf *command, const struct nk_advice_case *about)
 {
-    const char *origin = about->origin, *path = strchr(origin, ':') ? strchr(origin, ':') + 1 : "";
-    if (!strncmp(origin, "editable:", 9))
-        nk_buf_format(command, "-e %s", path);
-    else if (!strncmp(origin, "file:", 5) && !strstr(origin, ".whl"))
-        nk_buf_text(command, path);
-    else if (!strncmp(origin, "git+", 4) && !strpbrk(origin, "\"`$\\"))
-        nk_buf_format(command, "\"%s @ %s\"", about->package, origin);
-    else
-        return false;
-    return true;
+    return strncmp(about->origin, "http", 4) && !strstr(about->origin, ".whl") &&
+           nk_install_origin(command, about->package, about->origin);
 }
 
 // A wheel of somebody's own: an index may hold another project of that name.

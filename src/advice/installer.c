@@ -63,9 +63,24 @@ const char *nk_install_index(const char *name, const char *version)
     return !strcmp(plus + 1, "cpu") || nk_known_row(&nk_known_torch_wheels, NK_WHEEL_VARIANT, plus + 1) ? plus + 1 : "";
 }
 
-void nk_install_exactly(struct nk_buf *out, const char *name, const char *version)
+bool nk_install_origin(struct nk_buf *out, const char *name, const char *origin)
+{
+    const char *path = origin + strcspn(origin, ":") + (strchr(origin, ':') ? 1 : 0);
+    if (!strncmp(origin, "editable:", 9))
+        nk_buf_format(out, "-e %s", path);
+    else if (!strncmp(origin, "file:", 5))
+        nk_buf_text(out, path);
+    else if (*origin && !strpbrk(origin, "\"`$\\"))
+        nk_buf_format(out, "\"%s @ %s\"", name, origin);
+    else
+        return false;
+    return true;
+}
+
+void nk_install_exactly(struct nk_buf *out, const char *name, const char *version, const char *origin)
 {
     const char *index = nk_install_index(name, version);
+    if (nk_install_origin(out, name, origin)) return;
     nk_buf_format(out, "\"%s==%s\"", name, version);
     if (*index) nk_buf_format(out, " --index-url " NK_TORCH_INDEX "%s", index);
 }

@@ -37,7 +37,7 @@ static void begin(struct nk_doctor *doctor, const struct nk_doctor_package *p, c
     if (p && !nk_package_find_in(doctor->asked.root, path, owner, NULL)) {
         about->source = owner->source;
         if (strcmp(owner->source, "pip")) about->package = plain(owner->name); // as its installer calls it
-        nk_words_origin(&loan->origin, owner->origin, doctor->asked.full_paths);
+        nk_words_origin(&loan->origin, owner->origin, doctor->asked.full_paths, true);
         if (loan->origin.data) about->origin = loan->origin.data;
     }
     about->library = path;

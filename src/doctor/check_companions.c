@@ -47,7 +47,7 @@ static void fitting(struct nk_doctor *doctor, struct nk_doctor_finding *f, const
     nk_buf_format(&exact, "%s%s%s", version, *index ? "+" : "", index);
     if (*version && *again && exact.data) {
         nk_buf_text(&f->command, again);
-        nk_install_exactly(&f->command, name, exact.data);
+        nk_install_exactly(&f->command, name, exact.data, "");
     }
     nk_buf_free(&exact);
 }

@@ -167,6 +167,14 @@ static const char *cleaned(struct nk_doctor *doctor, const char *text)
     return nk_doctor_keep_text(doctor, copy);
 }
 
+static const char *origin_of(struct nk_doctor *doctor, const struct nk_doctor_package *p)
+{
+    struct nk_package found = {0};
+    const char *json = text_of(doctor, p, "direct_url.json");
+    nk_packages_origin(nk_bytes(json, strlen(json)), &found);
+    return nk_doctor_keep_text(doctor, found.origin);
+}
+
 // Which CUDA torch was built with stands in its version.py.
 void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *p)
 {
@@ -186,6 +194,7 @@ void nk_installed_learn(struct nk_doctor *doctor, struct nk_doctor_package *p)
     if (!p->cuda && begins(p->name, "torch")) p->cuda = cuda_of_module(doctor, p);
     const char *installer = text_of(doctor, p, "INSTALLER");
     p->installer = nk_doctor_keep(doctor, installer, strcspn(installer, "\r\n"));
+    if (strcmp(p->installer, "conda")) p->origin = origin_of(doctor, p); // else it is where conda's package was built
     p->installed = nk_doctor_changed(doctor->asked.root, path_of(doctor, p, ""));
 }
 
@@ -203,7 +212,7 @@ static void add(struct nk_doctor *doctor, const struct nk_doctor_site *site, con
     if (list) doctor->packages = list;
     if (!p || !list) return;
     *p = (struct nk_doctor_package){
-        .site = site->path, .kind = site->kind, .metadata = "", .installer = "", .record = ""};
+        .site = site->path, .kind = site->kind, .metadata = "", .installer = "", .origin = "", .record = ""};
     p->info = nk_doctor_keep_text(doctor, info);
     p->name = nk_doctor_keep(doctor, info, cut && cut < size ? cut : size);
     const char *version = cut && cut < size ? info + cut + 1 : "";
@@ -260,7 +269,8 @@ static void one_folder(struct nk_doctor *doctor, struct nk_doctor_package *first
     struct nk_buf both = {0}, newer = {0};
     nk_buf_format(&both, "%s, %s", first->version, second->version);
     bool older = nk_version_compare(first->version, second->version) < 0;
-    nk_install_exactly(&newer, first->name, older ? second->version : first->version);
+    const struct nk_doctor_package *newest = older ? second : first;
+    nk_install_exactly(&newer, first->name, newest->version, nk_doctor_origin(doctor, newest, true));
     struct nk_doctor_finding *f =
         nk_doctor_find_in(doctor, first, NK_FINDING_TWO_VERSIONS, first->name, both.data, newer.data);
     nk_doctor_see(f, "%s and %s in %s", first->info, second->info, nk_doctor_shown(doctor, first->site));

@@ -62,16 +62,26 @@ static json_t *python(const struct nk_doctor *doctor)
                      "why_none", p->why, "base", path_text(doctor, p->base), "sites", sites);
 }
 
+static json_t *origin(const struct nk_doctor *doctor, const struct nk_doctor_package *p)
+{
+    struct nk_buf out = {0};
+    nk_words_origin(&out, p->origin, doctor->asked.full_paths, false);
+    json_t *value = nk_json_or_null(out.data);
+    nk_buf_free(&out);
+    return value;
+}
+
 static json_t *packages(const struct nk_doctor *doctor)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < doctor->package_count; i++) {
         const struct nk_doctor_package *p = doctor->packages[i];
         if (!p->known) continue;
-        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:b}", "name", nk_json_text(p->name),
-                                               "version", nk_json_text(p->version), "cuda", cuda_text(p->cuda), "cpu",
-                                               p->cuda < 0, "site", path_text(doctor, p->site), "installer",
-                                               nk_json_text(p->installer), "hidden", p->hidden));
+        json_array_append_new(array,
+                              json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:b}", "name", nk_json_text(p->name),
+                                        "version", nk_json_text(p->version), "cuda", cuda_text(p->cuda), "cpu",
+                                        p->cuda < 0, "site", path_text(doctor, p->site), "installer",
+                                        nk_json_text(p->installer), "origin", origin(doctor, p), "hidden", p->hidden));
     }
     return array;
 }

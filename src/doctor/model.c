@@ -104,7 +104,7 @@ static void ways(struct nk_doctor *doctor, const struct nk_doctor_package *packa
     struct nk_buf again = {0};
     out[0] = nk_doctor_install(doctor, package, NK_INSTALL);
     nk_buf_text(&again, nk_doctor_install(doctor, package, NK_AGAIN));
-    if (package) nk_install_exactly(&again, package->name, package->version);
+    if (package) nk_install_exactly(&again, package->name, package->version, nk_doctor_origin(doctor, package, true));
     out[1] = nk_doctor_keep_buf(doctor, &again);
     out[2] = nk_doctor_install(doctor, package, NK_REMOVE);
     out[3] = nk_doctor_install(doctor, package, NK_CHECK);
@@ -200,6 +200,13 @@ const char *nk_doctor_shell(struct nk_doctor *doctor, const char *path)
 {
     struct nk_buf out = {0};
     nk_words_shell(&out, path, doctor->asked.full_paths);
+    return nk_doctor_keep_buf(doctor, &out);
+}
+
+const char *nk_doctor_origin(struct nk_doctor *doctor, const struct nk_doctor_package *package, bool shell)
+{
+    struct nk_buf out = {0};
+    nk_words_origin(&out, package->origin, doctor->asked.full_paths, shell);
     return nk_doctor_keep_buf(doctor, &out);
 }
 

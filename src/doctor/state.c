@@ -47,7 +47,8 @@ static json_t *settings(void)
     return object;
 }
 
-// What the installer of a package calls it, with its version; *installer is corrected where no INSTALLER tells.
+// What the installer of a package calls it, with its version; of pip and its kin where it came from, if from no index.
+// *installer is corrected where no INSTALLER tells.
 static json_t *spec(const struct nk_doctor *doctor, const struct nk_doctor_package *p, const char **installer)
 {
     const char *file = nk_packages_ends(p->info, ".egg-info") ? "PKG-INFO" : "METADATA";
@@ -58,6 +59,7 @@ static json_t *spec(const struct nk_doctor *doctor, const struct nk_doctor_packa
     if (path.data && conda && !nk_packages_conda_spec(doctor->asked.root, path.data, &out)) *installer = "conda";
     if (path.data && !strcmp(p->installer, "debian") && !nk_packages_deb(doctor->asked.root, path.data, &deb))
         nk_buf_format(&out, "%s=%s", deb.name, deb.version);
+    if (!out.size) nk_words_origin(&out, p->origin, doctor->asked.full_paths, false);
     nk_buf_free(&path);
     return from_buf(&out);
 }

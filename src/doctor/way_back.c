@@ -55,6 +55,22 @@ static bool is_spec(const char *text)
     return *text && *text != '-' && !*at;
 }
 
+// "git+https://...", "file:~/x.whl", "editable:~/src/x" for a command; "" when it is none, or nothing for a command.
+static const char *origin_of(struct nk_doctor *doctor, const struct nk_doctor_by *by)
+{
+    struct nk_buf out = {0};
+    const char *path = by->spec + strcspn(by->spec, ":");
+    bool local = !strncmp(by->spec, "file:", 5) || !strncmp(by->spec, "editable:", 9);
+    if (way_of(by) > NK_UV || !(local ? *path && strchr("/~", path[1]) && path[1] : strstr(by->spec, "://") != NULL))
+        return "";
+    for (const char *c = by->spec; *c; c++) {
+        bool control = (unsigned char)*c < ' ' || *c == 127;
+        if (control || (!local && !strchr("/:@%=~,", *c) && !nk_doctor_plain((char[2]){*c, 0}))) return "";
+    }
+    nk_words_origin(&out, by->spec, true, true);
+    return nk_doctor_keep_buf(doctor, &out);
+}
+
 // "pytorch" of "conda-forge::pytorch=2.4.1=cuda120_0"; else what the installer calls this package of pip's, as far as
 // is known.
 static const char *their_name(struct nk_doctor *doctor, const char *name, const struct nk_doctor_by *by)
@@ -158,7 +174,8 @@ static void install_from(struct nk_doctor *doctor, struct nk_doctor_changes *c, 
         if (!comes_from(doctor, one, way, index) || !*version) continue;
         if (!is_name(one->name) || !nk_doctor_plain(version)) continue;
         space(&names);
-        nk_buf_format(&names, "\"%s==%s\"", one->name, version);
+        if (!nk_install_origin(&names, one->name, origin_of(doctor, &one->then_by)))
+            nk_buf_format(&names, "\"%s==%s\"", one->name, version);
     }
     with_names(doctor, c, way, true, &names, "", index);
 }

@@ -40,23 +40,58 @@ static bool is_true(struct nk_bytes json, const char *key)
     return at >= 0 && nk_bytes_from(json, end, &rest) && nk_bytes_starts(rest, "true", 4);
 }
 
+static int hex(uint8_t c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+// The path of a file URL: "%20" is a space.
+static void add_path(struct nk_buf *out, struct nk_bytes url)
+{
+    uint8_t byte, high, low;
+    for (uint64_t at = 0; nk_bytes_u8(url, at, &byte); at++) {
+        if (byte == '%' && nk_bytes_u8(url, at + 1, &high) && nk_bytes_u8(url, at + 2, &low) && hex(high) >= 0 &&
+            hex(low) >= 0) {
+            byte = (uint8_t)(hex(high) * 16 + hex(low));
+            at += 2;
+        }
+        if (byte < 32 || byte == 127) byte = '?'; // no path of ours, and no command
+        nk_buf_add(out, &byte, 1);
+    }
+}
+
+// A URL without what may be secret: user and password before the host (but the user of ssh), what is asked for.
+static void add_url(struct nk_buf *out, struct nk_bytes url)
+{
+    struct nk_bytes rest;
+    int64_t scheme = nk_bytes_find(url, 0, "://", 3);
+    uint64_t start = scheme < 0 ? 0 : (uint64_t)scheme + 3, end = url.size, at = start;
+    uint8_t byte;
+    bool ssh = nk_bytes_starts(url, "ssh://", 6);
+    nk_buf_add(out, url.data, start);
+    for (uint64_t i = start; nk_bytes_u8(url, i, &byte) && byte != '/'; i++)
+        if (byte == '@') at = i + 1;
+    if (ssh && at > start) nk_buf_text(out, "git@");
+    for (uint64_t i = at; end == url.size && nk_bytes_u8(url, i, &byte); i++)
+        if (byte == '?' || byte == '#') end = i;
+    if (nk_bytes_part(url, at, end - at, &rest)) nk_buf_add(out, rest.data, rest.size);
+}
+
 void nk_packages_origin(struct nk_bytes json, struct nk_package *out)
 {
     struct nk_bytes url, vcs, commit;
     struct nk_buf text = {0};
     if (!nk_packages_json(json, "url", &url)) return;
     bool folder = nk_bytes_starts(url, "file://", 7);
-    if (folder && is_true(json, "editable")) {
-        nk_buf_text(&text, "editable:");
+    if (folder) {
         nk_bytes_from(url, 7, &url);
-    } else if (nk_packages_json(json, "vcs", &vcs)) {
-        nk_buf_add(&text, vcs.data, vcs.size);
-        nk_buf_text(&text, "+");
-    }
-    nk_buf_add(&text, url.data, url.size);
-    if (!folder && nk_packages_json(json, "commit_id", &commit)) {
-        nk_buf_text(&text, "@");
-        nk_buf_add(&text, commit.data, commit.size);
+        nk_buf_text(&text, is_true(json, "editable") ? "editable:" : "file:");
+        add_path(&text, url);
+    } else {
+        if (nk_packages_json(json, "vcs", &vcs)) nk_buf_format(&text, "%.*s+", (int)vcs.size, (const char *)vcs.data);
+        add_url(&text, url);
+        if (nk_packages_json(json, "commit_id", &commit))
+            nk_buf_format(&text, "@%.*s", (int)commit.size, (const char *)commit.data);
     }
     // Cut short it would be another place.
     if (!text.failed && text.size < sizeof out->origin)

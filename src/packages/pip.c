@@ -124,7 +124,8 @@ static int take(struct search *s, const char *info)
     if (metadata(s, info, "METADATA")) return 1;
     add_local_version(s);
     read_installer(s, info);
-    read_origin(s, info);
+    // What conda packs has the place where it was built.
+    if (strcmp(s->installer, "conda")) read_origin(s, info);
     strcpy(s->out->installer, s->installer);
     return 0;
 }

@@ -84,7 +84,7 @@ static void describe(struct store *store, struct nk_advice_case *about, struct n
         about->version = *c->library->package ? plain(c->library->version) : "";
         about->source = c->library->source;
         about->installer = c->library->installer;
-        nk_words_origin(&store->origin, c->library->origin, full);
+        nk_words_origin(&store->origin, c->library->origin, full, true);
         about->origin = store->origin.data ? store->origin.data : "";
         about->library = c->library->path;
     } else if (!*c->file) {

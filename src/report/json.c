@@ -37,6 +37,15 @@ static json_t *coverage(const struct nk_json_at *at, const struct nk_run_library
     return object;
 }
 
+static json_t *origin(const struct nk_json_at *at, const struct nk_run_library *library)
+{
+    struct nk_buf out = {0};
+    nk_words_origin(&out, library->origin, at->options->full_paths, false);
+    json_t *value = nk_json_or_null(out.data);
+    nk_buf_free(&out);
+    return value;
+}
+
 static void add_library(const struct nk_json_at *at, const struct nk_run_library *library)
 {
     struct nk_archs archs = {0};
@@ -47,14 +56,15 @@ static void add_library(const struct nk_json_at *at, const struct nk_run_library
     }
     if (!containers) return; // its code only stands in a stack
     nk_archs_library(&archs, at->run, library);
-    json_array_append_new(
-        at->doc->libraries,
-        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o}", "recording", at->index, "path",
-                  nk_json_library(at, library), "build_id", nk_json_or_null(library->build_id), "package",
-                  nk_json_or_null(library->package), "version", nk_json_or_null(library->version), "source",
-                  nk_json_or_null(library->source), "installer", nk_json_or_null(library->installer), "sass",
-                  nk_json_archs(&archs, NK_KIND_CUBIN), "ptx", nk_json_archs(&archs, NK_KIND_PTX), "containers",
-                  (json_int_t)containers, "scanned", library->scanned, "coverage", coverage(at, library)));
+    json_array_append_new(at->doc->libraries,
+                          json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o}", "recording",
+                                    at->index, "path", nk_json_library(at, library), "build_id",
+                                    nk_json_or_null(library->build_id), "package", nk_json_or_null(library->package),
+                                    "version", nk_json_or_null(library->version), "source",
+                                    nk_json_or_null(library->source), "installer", nk_json_or_null(library->installer),
+                                    "origin", origin(at, library), "sass", nk_json_archs(&archs, NK_KIND_CUBIN), "ptx",
+                                    nk_json_archs(&archs, NK_KIND_PTX), "containers", (json_int_t)containers, "scanned",
+                                    library->scanned, "coverage", coverage(at, library)));
 }
 
 // ---- kernels

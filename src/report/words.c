@@ -45,14 +45,24 @@ void nk_words_shell(struct nk_buf *out, const char *path, bool full)
     nk_buf_free(&shown);
 }
 
-void nk_words_origin(struct nk_buf *out, const char *origin, bool full)
+// The path in an origin begins there; 0: it is none on this machine. "file://" is what recordings of 0.1 may hold.
+static size_t path_in(const char *origin)
 {
-    size_t kind = !strncmp(origin, "file://", 7) ? 7 : !strncmp(origin, "editable:", 9) ? 9 : 0;
-    nk_buf_add(out, origin, kind == 7 ? 5 : kind);
-    if (kind)
-        nk_words_shell(out, origin + kind, full);
+    return !strncmp(origin, "file://", 7)     ? 7
+           : !strncmp(origin, "file:", 5)     ? 5
+           : !strncmp(origin, "editable:", 9) ? 9
+                                              : 0;
+}
+
+void nk_words_origin(struct nk_buf *out, const char *origin, bool full, bool shell)
+{
+    size_t path = path_in(origin);
+    nk_buf_add(out, origin, strcspn(origin, ":") + (path ? 1 : 0));
+    origin += path ? path : strcspn(origin, ":");
+    if (path && shell)
+        nk_words_shell(out, origin, full);
     else
-        nk_buf_text(out, origin);
+        nk_words_redacted(out, origin, full || !path);
 }
 
 const char *nk_words_base(const char *path)

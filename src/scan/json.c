@@ -210,6 +210,16 @@ static json_t *one_library(const struct nk_scan_library *library, const struct n
     return object;
 }
 
+// A path in it without the home directory.
+static json_t *origin(const char *from, const struct nk_scan_show *show)
+{
+    struct nk_buf out = {0};
+    size_t kind = !strncmp(from, "file:", 5) ? 5 : !strncmp(from, "editable:", 9) ? 9 : 0;
+    nk_buf_add(&out, from, kind);
+    nk_scan_shown(&out, from + kind, show->full_paths);
+    return out.size ? buf(&out) : json_null();
+}
+
 static json_t *one_item(const struct nk_scan_item *item, const struct nk_scan_show *show)
 {
     json_t *object = json_object(), *libraries = json_array();
@@ -218,6 +228,7 @@ static json_t *one_item(const struct nk_scan_item *item, const struct nk_scan_sh
     put(object, "version", nk_json_or_null(item->package.version));
     put(object, "source", nk_json_or_null(item->package.source));
     put(object, "installer", nk_json_or_null(item->package.installer));
+    put(object, "origin", origin(item->package.origin, show));
     for (size_t i = 0; i < item->count; i++) json_array_append_new(libraries, one_library(item->libraries[i], show));
     put(object, "libraries", libraries);
     return object;

@@ -211,6 +211,18 @@ def test_an_environment_of_uv_gets_the_commands_of_uv(torch):
     assert not any("-m pip" in text for f in out["findings"] for text in (f["verify"], *(r["command"] for r in f["repairs"])))
 
 
+def test_what_came_from_a_repository_is_installed_again_from_there(torch, library):
+    info = torch.install("flash-attn", "2.6.3", {"flash_attn_2_cuda.so": library("80")})
+    (info / "direct_url.json").write_text(
+        '{"url": "https://github.com/o/fa", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}')
+    (info / "RECORD").write_text((info / "RECORD").read_text() + "flash_attn_3.so,sha256=x,1\n")
+    out = examine(torch)
+    command = finding(out, "D406", "flash-attn")["repairs"][0]["command"]
+    assert command.endswith('install --force-reinstall --no-deps "flash-attn @ git+https://github.com/o/fa@c0ffee"')
+    origins = {p["name"]: p["origin"] for p in out["packages"]}
+    assert origins == {"torch": None, "flash-attn": "git+https://github.com/o/fa@c0ffee"}
+
+
 @pytest.mark.parametrize("installer", ["conda", "debian"])
 def test_what_conda_and_debian_installed_gets_no_command_of_pip(torch, installer):
     torch.install("torchvision", "0.20.0+cu121", requires=["torch (==2.5.0)"], installer=installer)

@@ -197,6 +197,34 @@ def test_an_environment_of_uv_is_brought_back_by_uv(tmp_path):
     assert commands(env, saved)[1].startswith("uv pip install --force-reinstall")
 
 
+@pytest.mark.parametrize("url, operand", [
+    ({"url": "https://github.com/o/fa", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}},
+     '"flash-attn @ git+https://github.com/o/fa@c0ffee"'),
+    ({"url": "file:///home/anna/my%20wheels/fa.whl", "archive_info": {}}, r"~/my\ wheels/fa.whl"),
+    ({"url": "file:///src/fa", "dir_info": {"editable": True}}, "-e /src/fa"),
+])
+def test_what_came_from_no_index_comes_back_from_where_it_came(tmp_path, url, operand):
+    env = Environment(tmp_path / "root")
+    info = env.install("flash-attn", "2.6.3")
+    (info / "direct_url.json").write_text(json.dumps(url))
+    saved = tmp_path / "worked.json"
+    run_doctor(*GPU, "--save", saved, python=env)
+    checked(saved.read_text(), "nokernel-doctor-saved-1.json")
+    shutil.rmtree(info)
+    env.install("flash-attn", "2.8.0")
+    assert commands(env, saved) == [f"/venv/bin/python -m pip install --force-reinstall --no-deps {operand}"]
+
+
+@pytest.mark.parametrize("spec", ["git+https://x/$(id)", 'git+https://x/"; id', "file:-r x", "editable:;id", "git+https://x\nid"])
+def test_an_origin_that_a_file_says_is_no_command_either(env, saved, spec):
+    data = json.loads(saved.read_text())
+    data["packages"]["torch"]["spec"] = spec
+    saved.write_text(json.dumps(data))
+    replaced(env, "torch", "2.7.0+cu128")
+    (command,) = commands(env, saved)
+    assert '"torch==2.4.1+cu121"' in command and "id" not in command and "-r" not in command.replace("-reinstall", "")
+
+
 def test_a_package_of_debian_comes_back_by_apt(tmp_path):
     env = Environment(tmp_path / "root", place="/usr", base=None)
     saved = tmp_path / "worked.json"

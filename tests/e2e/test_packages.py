@@ -57,15 +57,15 @@ def wheel(prefix, name, version, path, installer="pip", **files):
             **{f"{info}/{key}.json": text for key, text in files.items()}}
 
 
-def belongs(out, path, package, version, source):
+def belongs(out, path, package, version, source, origin=None):
     """The failing library is that package's in the report, and in a scan of the file alone."""
     failure = out.report["failures"][0]
     assert (failure["package"], failure["version"]) == (package, version), failure
     named = next(entry for entry in out.report["libraries"] if claims.base(entry["path"]) == claims.base(path))
-    assert (named["package"], named["version"], named["source"]) == (package, version, source), named
+    assert (named["package"], named["version"], named["source"], named["origin"]) == (package, version, source, origin), named
     assert not package or f"{package} {version}" in out.text
     item = scanning.scan(path)["items"][0]
-    assert (item["package"], item["version"]) == (package, version), item
+    assert (item["package"], item["version"], item["origin"]) == (package, version, origin), item
 
 
 def best(out):
@@ -144,7 +144,7 @@ def test_an_extension_of_a_repository_is_built_again_from_its_commit(calls, plac
     url = json.dumps({"url": "https://github.com/o/ops", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}})
     path = place(HERE, f"venv/{SITE}/{EXTENSION}", wheel("venv", "ops", "1.0", EXTENSION, direct_url=url))
     out = with_torch(calls, place, path)
-    belongs(out, path, "ops", "1.0", "pip")
+    belongs(out, path, "ops", "1.0", "pip", "git+https://github.com/o/ops@c0ffee")
     assert best(out).endswith('"ops @ git+https://github.com/o/ops@c0ffee"') and best(out).startswith("TORCH_CUDA_ARCH_LIST")
 
 
@@ -152,14 +152,14 @@ def test_an_extension_that_is_used_in_place_is_built_there(calls, place, tmp_pat
     """An editable install: the library lies in the source tree, and only its pyproject.toml says whose it is."""
     path = place(HERE, "src/ops/ops/_C.so", {"src/ops/pyproject.toml": '[project]\nname = "ops"\nversion = "1.0"\n'})
     out = with_torch(calls, place, path)
-    belongs(out, path, "ops", "1.0", "folder")
+    belongs(out, path, "ops", "1.0", "folder", f"editable:{tmp_path}/src/ops")
     assert best(out).endswith(f" -e {tmp_path}/src/ops")
 
 
 def test_a_source_tree_of_setuptools_is_known_by_its_egg_info(calls, place, tmp_path):
     path = place(HERE, "src/ops/ops/_C.so", {"src/ops/ops.egg-info/PKG-INFO": "Name: ops\nVersion: 0.2.dev1\n"})
     out = with_torch(calls, place, path)
-    belongs(out, path, "ops", "0.2.dev1", "folder")
+    belongs(out, path, "ops", "0.2.dev1", "folder", f"editable:{tmp_path}/src/ops")
     assert best(out).endswith(f" -e {tmp_path}/src/ops")
 
 
@@ -168,8 +168,22 @@ def test_a_wheel_of_nowhere_gets_no_command_that_would_fetch_another(calls, plac
     url = json.dumps({"url": "file:///tmp/ops-1.0-cp311-cp311-linux_x86_64.whl", "archive_info": {}})
     path = place(HERE, f"venv/{SITE}/{EXTENSION}", wheel("venv", "ops", "1.0", EXTENSION, direct_url=url))
     out = with_torch(calls, place, path)
-    belongs(out, path, "ops", "1.0", "pip")
+    belongs(out, path, "ops", "1.0", "pip", "file:/tmp/ops-1.0-cp311-cp311-linux_x86_64.whl")
     assert all("--no-binary" not in (repair["command"] or "") for repair in out.report["advice"]), out.report["advice"]
+
+
+def test_no_password_and_no_home_directory_is_in_an_origin(calls, place, tmp_path):
+    secret = json.dumps({"url": "https://me:hunter2@host/o/ops", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}})
+    path = place(HERE, f"venv/{SITE}/{EXTENSION}", wheel("venv", "ops", "1.0", EXTENSION, direct_url=secret))
+    out = with_torch(calls, place, path)
+    belongs(out, path, "ops", "1.0", "pip", "git+https://host/o/ops@c0ffee")
+    assert "hunter2" not in json.dumps(out.report) + out.text
+    assert b"hunter2" not in out.recordings[0].read_bytes()
+    local = json.dumps({"url": "file:///home/anna/my%20ops", "dir_info": {"editable": True}})
+    place(HERE, f"venv/{SITE}/{EXTENSION}", wheel("venv", "ops", "1.0", EXTENSION, direct_url=local))
+    out = with_torch(calls, place, path)
+    (named,) = [e for e in out.report["libraries"] if e["package"] == "ops"]
+    assert named["origin"] == "editable:~/my ops" and best(out).endswith(r" -e ~/my\ ops")
 
 
 def test_a_library_of_nobody_is_known_by_its_build_id(run, store, calls, place):

@@ -355,9 +355,39 @@ TEST(a_source_tree_or_a_wheel_that_was_installed_keeps_its_path)
 {
     (void)state;
     put_ops("{\"dir_info\": {}, \"url\": \"file:///home/u/ops\"}", "");
-    assert_origin(SITE "/ops/_C.so", "file:///home/u/ops", "");
+    assert_origin(SITE "/ops/_C.so", "file:/home/u/ops", "");
     put_ops("{\"archive_info\": {\"hash\": \"sha256=00\"}, \"url\":\"https://x.org/ops-1-py3-none-any.whl\"}", "");
     assert_origin(SITE "/ops/_C.so", "https://x.org/ops-1-py3-none-any.whl", "");
+}
+
+TEST(a_path_is_told_as_it_is_and_not_as_a_url_writes_it)
+{
+    (void)state;
+    put_ops("{\"dir_info\": {\"editable\": true}, \"url\": \"file:///home/u/my%20ops%2\"}", "");
+    assert_origin(SITE "/ops/_C.so", "editable:/home/u/my ops%2", "");
+    put_ops("{\"dir_info\": {}, \"url\": \"file:///home/u/%0Arm\"}", "");
+    assert_origin(SITE "/ops/_C.so", "file:/home/u/?rm", "");
+}
+
+TEST(no_password_and_no_signature_of_a_url_is_told)
+{
+    (void)state;
+    put_ops(
+        "{\"url\": \"https://u:p@ss@github.com/o/ops?token=1#egg=x\", \"vcs_info\": {\"commit_id\": \"abc\", \"vcs\": "
+        "\"git\"}}",
+        "");
+    assert_origin(SITE "/ops/_C.so", "git+https://github.com/o/ops@abc", "");
+    put_ops("{\"url\": \"ssh://me:secret@host/o/ops\", \"vcs_info\": {\"commit_id\": \"abc\", \"vcs\": \"git\"}}", "");
+    assert_origin(SITE "/ops/_C.so", "git+ssh://git@host/o/ops@abc", "");
+    put_ops("{\"url\": \"https://x.org/a@1/ops.whl?X-Signature=f00\", \"archive_info\": {}}", "");
+    assert_origin(SITE "/ops/_C.so", "https://x.org/a@1/ops.whl", "");
+}
+
+TEST(where_conda_built_its_package_is_no_origin)
+{
+    (void)state;
+    put_ops("{\"dir_info\": {}, \"url\": \"file:///home/conda/feedstock_root/build_artifacts/ops/work\"}", "conda");
+    assert_origin(SITE "/ops/_C.so", "", "conda");
 }
 
 TEST(an_origin_that_cannot_be_read_is_none)
@@ -441,6 +471,9 @@ static const struct CMUnitTest tests[] = {
     T(a_package_of_a_repository_names_its_commit),
     T(a_source_tree_used_in_place_is_editable),
     T(a_source_tree_or_a_wheel_that_was_installed_keeps_its_path),
+    T(a_path_is_told_as_it_is_and_not_as_a_url_writes_it),
+    T(no_password_and_no_signature_of_a_url_is_told),
+    T(where_conda_built_its_package_is_no_origin),
     T(an_origin_that_cannot_be_read_is_none),
     T(an_origin_that_is_too_long_is_none_and_never_cut),
     T(a_source_tree_is_known_by_its_pyproject),
