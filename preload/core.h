@@ -62,6 +62,9 @@ bool nk_enter(int *saved_errno);
 bool nk_enter_quietly(int *saved_errno);
 void nk_leave(int saved_errno);
 
+// The process ends: errors of work that the program never asked about are failures, and what has not ended is counted.
+void nk_core_last_look(void);
+
 // ---- all below: with the lock held
 
 uint32_t nk_core_text(const char *text);
@@ -119,9 +122,12 @@ struct nk_event {
     enum nk_pinned pinned;
     uint32_t gpu;
     CUcontext context; // of an error of earlier work
+    bool at_end;       // nobody asked but us, when the process ended
 };
 // Errors that are pinned though they are no missing image: the GPU's own, a short memory, source that does not compile.
 bool nk_core_is_serious(int result);
+// Is there a failure of that GPU that can have left this error behind?
+bool nk_core_is_known(int result, uint32_t gpu);
 // True when `r` is an earlier failure's error coming back: then only that is recorded.
 bool nk_core_comes_back(enum nk_entry_id api, int r, uint32_t gpu, const void *caller);
 // Is this an error of earlier work, because nobody waits for launches? Then the call that returned it did nothing

@@ -95,8 +95,11 @@ static void add_rest(void)
 // Later calls of a process tell how it ends only if they know.
 static void add_end(enum nk_exit how, int status)
 {
-    if (!nk_core.reported || how != NK_EXIT_UNKNOWN)
-        nk_core.end = (struct nk_rec_exit){.how = how, .status = status, .time = nk_core_time()};
+    if (!nk_core.reported || how != NK_EXIT_UNKNOWN) {
+        nk_core.end.how = how;
+        nk_core.end.status = status;
+        nk_core.end.time = nk_core_time();
+    }
     nk_writer_add(&nk_core.writer, NK_REC_EXIT, &nk_core.end, sizeof nk_core.end, NULL, 0);
 }
 
@@ -110,13 +113,23 @@ static void tell(const struct nk_err *lost, bool again)
     print_somehow();
 }
 
+// An exit handler may call the driver: the runtime's own do, after ours. _exit and quick_exit may come from anywhere,
+// out of the driver too, with its locks held.
+static bool may_ask(enum nk_exit how)
+{
+    return how == NK_EXIT_EXIT && nk_pin == NK_PIN_TRAIL && !nk_core.reported && !nk_core.finished &&
+           !nk_thread.inside && nk_core.pid == getpid();
+}
+
 void nk_record_finish(enum nk_exit how, int status)
 {
     int saved;
     bool last = how == NK_EXIT_UNDERSCORE || how == NK_EXIT_QUICK;
     // Without the lock: other threads that still launch would keep it, and the runtime may be half taken apart.
     if (nk_core.reported && !nk_core.failed_late && !last) return;
-    if (!nk_core.opened || nk_core.off || !nk_enter_quietly(&saved)) return;
+    if (!nk_core.opened || nk_core.off) return;
+    if (may_ask(how)) nk_core_last_look();
+    if (!nk_enter_quietly(&saved)) return;
     bool first = !nk_core.reported, news = first || nk_core.failed_late;
     if (first) add_rest();
     add_end(how, status);

@@ -422,6 +422,7 @@ void nk_record_fork_child(void)
     nk_core.opened = nk_core.reported = nk_core.finished = nk_core.failed_late = nk_core.scanned = false;
     nk_core.gpus = 0;
     nk_counts_in_memory = false;
+    nk_core.end = (struct nk_rec_exit){0};
     nk_thread.id = 0;
     nk_core_forget_ids();
     nk_passed_forget();

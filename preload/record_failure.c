@@ -147,10 +147,13 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
         .stream = (uintptr_t)event->stream,
         .time = nk_core_time(),
         .graph = event->graph ? event->graph->id : 0,
+        .at_end = event->at_end,
     };
     failure->counter = nk_writer_counter(&nk_core.writer, &record.counter);
-    record.stack = add_stack();
-    record.python = add_python();
+    if (!event->at_end) { // else it would be that of the end
+        record.stack = add_stack();
+        record.python = add_python();
+    }
     __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED);
     nk_writer_add(&nk_core.writer, NK_REC_FAILURE, &record, sizeof record, NULL, 0);
     if (event->pinned == NK_PINNED_TRAIL) nk_core_trail(failure->id);
@@ -211,6 +214,8 @@ static struct nk_failure *origin_of(int result, uint32_t gpu)
         if (left(failure, result, gpu)) return failure;
     return NULL;
 }
+
+bool nk_core_is_known(int result, uint32_t gpu) { return origin_of(result, gpu) != NULL; }
 
 static void add_surfaced(struct nk_failure *failure, enum nk_entry_id api, int r, const void *caller)
 {

@@ -195,9 +195,57 @@ void nk_trail_stream_ending(CUstream stream)
     nk_thread.inside = true;
     if (s->marks < launched && nk_trail_ended(s, launched) < launched && !nk_wait_captured(stream, false))
         mark(s, launched, &s->ring[launched % NK_TRAIL_RING]);
+    pthread_mutex_lock(&nk_trail_lock); // it may just be asked (nk_trail_ask)
+    s->ending = true;
+    pthread_mutex_unlock(&nk_trail_lock);
     nk_thread.inside = false;
     nk_trail_let_go(s);
     errno = saved;
+}
+
+// ---- the end of the process
+
+static CUresult ask(CUstream stream, bool per_thread)
+{
+    if (nk_wait_captured(stream, per_thread)) return NK_CUDA_SUCCESS;
+    int mode = nk_wait_relax();
+    CUresult r = per_thread ? nk_real.cuStreamQuery_ptsz(stream) : nk_real.cuStreamQuery(stream);
+    nk_wait_strict(mode);
+    return r;
+}
+
+// A stream that is gone, or another thread's own, cannot be asked: the context's default stream is, for errors are the
+// context's.
+static CUresult ask_track(struct nk_trail_track *s, CUstream *asked)
+{
+    CUcontext current = NULL, ours = s->context_handle, popped;
+    bool own = !s->ending && (!s->thread || s->thread == nk_thread_id());
+    *asked = own ? s->handle : (CUstream)1;
+    bool pushed = nk_real.cuCtxGetCurrent(&current) || current != ours;
+    if (pushed && nk_real.cuCtxPushCurrent_v2(ours)) return NK_CUDA_SUCCESS; // nothing is learnt
+    CUresult r = ask(*asked, own && s->per_thread);
+    if (pushed) nk_real.cuCtxPopCurrent_v2(&popped);
+    return r;
+}
+
+bool nk_trail_ask(unsigned *cursor, struct nk_trail_asked *out)
+{
+    bool inside = nk_thread.inside, asked = false;
+    nk_thread.inside = true;
+    while (!asked && *cursor < nk_trail_places) {
+        struct nk_trail_track *s = &nk_trail_tracks[nk_trail_place_of[(*cursor)++]];
+        pthread_mutex_lock(&nk_trail_lock); // neither it nor its context is destroyed meanwhile
+        uint64_t launched = s->key ? s->launched : 0, ended = launched ? nk_trail_ended(s, launched) : 0;
+        asked = ended < launched && !s->context->ending && s->context->handle == s->context_handle;
+        if (asked) {
+            *out = (struct nk_trail_asked){
+                .context = s->context_handle, .gpu = (uint32_t)s->context->device, .open = launched - ended};
+            out->result = ask_track(s, &out->stream);
+        }
+        pthread_mutex_unlock(&nk_trail_lock);
+    }
+    nk_thread.inside = inside;
+    return asked;
 }
 
 // ---- when an error came back

@@ -51,6 +51,19 @@ void nk_trail_wait_context(struct nk_trail_wait *wait, CUcontext context);
 // After it succeeded.
 void nk_trail_waited(const struct nk_trail_wait *wait);
 
+// ---- when the process ends
+
+struct nk_trail_asked {
+    CUresult result; // 600: still at work
+    CUcontext context;
+    CUstream stream;
+    uint32_t gpu;
+    uint64_t open; // launches that were not known to have ended
+};
+// Asks a stream with such launches, without waiting, and not while it is captured. Start with *cursor = 0; false at the
+// end. With none of our other locks held.
+bool nk_trail_ask(unsigned *cursor, struct nk_trail_asked *asked);
+
 // ---- when an error came back
 
 // The context that a call about `stream` was about; NULL stream: the current one.

@@ -134,7 +134,7 @@ static struct nk_trail_track *add(uint64_t key, CUstream handle, bool per_thread
     s->context = c;
     s->context_handle = context;
     s->by_events = !c->page;
-    s->gone = s->marking = false;
+    s->gone = s->ending = s->marking = false;
     s->stopped = NK_CUDA_SUCCESS;
     if (c->page) c->page[s - nk_trail_tracks] = 0;
     s->users++;
@@ -162,10 +162,15 @@ void nk_trail_stream_gone(CUstream stream)
     nk_trail_let_go(s);
 }
 
+// With the lock: its streams may just be asked (nk_trail_ask).
 void nk_trail_context_ending(CUcontext handle)
 {
-    for (int i = 0; handle && i < MOST_CONTEXTS; i++)
-        if (contexts[i].handle == handle) contexts[i].ending = true;
+    for (int i = 0; handle && i < MOST_CONTEXTS; i++) {
+        if (contexts[i].handle != handle) continue;
+        pthread_mutex_lock(&nk_trail_lock);
+        contexts[i].ending = true;
+        pthread_mutex_unlock(&nk_trail_lock);
+    }
 }
 
 void nk_trail_context_ended(CUcontext handle, bool goes_on)

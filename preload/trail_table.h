@@ -46,6 +46,7 @@ struct nk_trail_track {
     CUcontext context_handle;
     CUstream handle;
     _Atomic bool by_events, gone;
+    _Atomic bool ending; // is being destroyed, or was
     _Atomic CUresult stopped;
     uint32_t thread;
     _Atomic uint64_t born;  // tells streams apart that had this place

@@ -206,9 +206,9 @@ struct nk_rec_failure {
     uint32_t runtime; // 1: `result` is a cudaError_t
     uint32_t python;  // id of a PYTHON record: the Python stack of the thread
     uint64_t thread, stream;
-    uint64_t time;  // nanoseconds since 1970
-    uint32_t graph; // id of a GRAPH record: what was launched is a graph
-    uint32_t reserved;
+    uint64_t time;   // nanoseconds since 1970
+    uint32_t graph;  // id of a GRAPH record: what was launched is a graph
+    uint32_t at_end; // 1: the library asked when the program ended; nobody else had
 };
 
 struct nk_rec_frame {
@@ -298,6 +298,9 @@ struct nk_rec_exit {
     uint32_t how; // enum nk_exit
     int32_t status;
     uint64_t time;
+    uint64_t unfinished; // launches in these streams that are not known to have ended
+    uint32_t streams;    // that were still at work (NOKERNEL_SYNC=trail)
+    uint32_t reserved;
 };
 
 // Something that the reader of a report should know: what was not recorded, a setting that was ignored.

@@ -63,6 +63,11 @@ static void name_of(struct nk_buf *out, struct nk_run *run, const struct nk_run_
 static void call_of(struct nk_buf *out, struct nk_run *run, const struct nk_run_failure *f, uint64_t count, size_t n)
 {
     const char *api = nk_run_text(run, f->r.api), *inside = nk_run_text(run, f->r.inside);
+    if (f->r.at_end) {
+        nk_buf_text(out, "found when the program ended, for nobody had asked: ");
+        nk_words_result(out, &f->r);
+        return;
+    }
     nk_buf_text(out, *api ? api : "a call");
     if (*inside && strcmp(inside, api)) nk_buf_format(out, " (in %s)", inside);
     nk_buf_text(out, f->r.pinned == NK_PINNED_SYNCHRONISED ? " was followed by " : " returned ");

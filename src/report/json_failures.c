@@ -88,6 +88,7 @@ void nk_json_add_failure(const struct nk_json_at *at, const struct nk_run_failur
     }
     json_object_set_new(object, "class", json_string(f->class == NK_CLASS_MISSING ? "missing-image" : "other"));
     json_object_set_new(object, "pinned", json_string(nk_words_pinned(f->r.pinned)));
+    json_object_set_new(object, "found_at_end", json_boolean(f->r.at_end));
     json_object_set_new(object, "kernel_known_from",
                         f->kernel  ? json_string("driver")
                         : f->guess ? json_string(f->guess_by_file ? "symbols" : "stack")

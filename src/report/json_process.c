@@ -22,8 +22,9 @@ static json_t *exit_of(const struct nk_run *run)
 {
     static const char *const words[] = {"unknown", "exit", "quick_exit", "_exit", "unknown"};
     if (!run->has_exit) return json_null();
-    return json_pack("{s:s, s:o}", "how", words[run->exit.how < 5 ? run->exit.how : 0], "status",
-                     run->exit.how == NK_EXIT_UNKNOWN ? json_null() : json_integer(run->exit.status));
+    return json_pack("{s:s, s:o, s:I, s:I}", "how", words[run->exit.how < 5 ? run->exit.how : 0], "status",
+                     run->exit.how == NK_EXIT_UNKNOWN ? json_null() : json_integer(run->exit.status), "streams_at_work",
+                     (json_int_t)run->exit.streams, "launches_at_work", (json_int_t)run->exit.unfinished);
 }
 
 static json_t *process(const struct nk_json_at *at)

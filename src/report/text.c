@@ -105,6 +105,11 @@ static void healthy(struct nk_buf *line, const struct nk_run *run, const struct 
         not_ended(line, run, sums);
     else if (run->exit.status)
         nk_buf_format(line, "; it ended with %d", run->exit.status);
+    if (run->has_exit && run->exit.streams)
+        nk_buf_format(
+            line,
+            "; when it ended %u of its streams had not, with up to %llu launches: whether they worked is not known",
+            run->exit.streams, (unsigned long long)run->exit.unfinished);
 }
 
 static void unhealthy(struct nk_buf *line, const struct nk_run *run, const struct nk_sums *sums)

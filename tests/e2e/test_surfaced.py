@@ -109,3 +109,10 @@ def test_two_failures_that_surface_in_turn_are_two(halves, version):
     assert libraries == ["libfirst.so", "libsecond.so"], out.report["failures"]
     second, = [f for f in out.report["failures"] if claims.base(f["called_by"]) == "libsecond.so"]
     assert second["surfaced"]["later"] and claims.base(second["surfaced"]["library"]) == "libsecond.so"
+
+
+def test_an_error_after_a_reset_is_a_new_failure_and_none_that_comes_back(run, program):
+    out = run(program("trail_ends", "12.4", GOOD, GOOD, more=["-lpthread", "-ldl"]), "reset",
+              env={"SIM_FAIL": "cuLaunchKernel@1=700,cuLaunchKernel@4=700"})
+    assert [line for line in out.lines if line.endswith(" 700")] == ["a 700", "b 700", "sync 700", "b 700", "sync 700"]
+    assert sorted(f["kernel"] for f in out.report["failures"]) == [claims.A, claims.B], out.report["failures"]

@@ -173,6 +173,8 @@ int sim_stream_sync(struct sim_stream *stream)
 {
     struct sim_context *context = stream->context;
     sim_writes_due();
+    int of_destroyed = atomic_exchange(&context->late, 0); // it is the whole context's
+    if (of_destroyed) sim_context_fail(context, of_destroyed);
     pthread_mutex_lock(&sim_lock);
     for (struct sim_stream *s = context->streams; s; s = s->next) {
         int late = together(s, stream) ? atomic_exchange(&s->late, 0) : 0;
