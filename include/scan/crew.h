@@ -41,9 +41,16 @@ bool nk_crew_offer(struct nk_crew *crew, struct nk_task *task);
 void nk_crew_finish(const struct nk_worker *worker, struct nk_task *task);
 
 // A stream that a job reads from, and that others may read ahead of it. `read` is called by one thread at a time, and
-// by none when nk_ahead_stop has returned. NULL when memory is short: then read without.
+// by none when nk_ahead_stop has returned. `prepare` does what a later `read` would have to do: the job's thread calls
+// it before it waits, while another may be in `read`; false when there is nothing to do now.
+struct nk_stream {
+    nk_stream_read read;
+    bool (*prepare)(void *user); // or NULL
+    void *user;
+};
 struct nk_ahead;
-struct nk_ahead *nk_ahead_start(const struct nk_worker *worker, nk_stream_read read, void *user);
+// NULL when memory is short: then read without.
+struct nk_ahead *nk_ahead_start(const struct nk_worker *worker, const struct nk_stream *stream);
 // As nk_stream_read; `ahead` is a struct nk_ahead. An error of `read` comes after all bytes that came before it.
 int64_t nk_ahead_read(void *ahead, void *into, size_t size, struct nk_err *err);
 void nk_ahead_stop(struct nk_ahead *ahead);

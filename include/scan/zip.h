@@ -39,7 +39,11 @@ void nk_zip_reader_begin(struct nk_zip_reader *reader, const struct nk_zip_membe
 // As nk_stream_read, of this member: -1 also when it turns out to be larger than announced, and at its end when its
 // size or checksum is wrong. All bytes before the damage come first, whatever the sizes.
 int64_t nk_zip_read(void *reader, void *into, size_t size, struct nk_err *err);
-// Bytes of the file that were read for this member so far.
+// Reads packed bytes of the member that nk_zip_read will want next: for another thread that has nothing else to do. It
+// may be called at any time from the return of nk_zip_reader_begin up to its next call. False when there is nothing to
+// read now, or it cannot be read, which nk_zip_read then says.
+bool nk_zip_prepare(struct nk_zip_reader *reader);
+// Packed bytes of this member that were decoded so far, or are being decoded.
 uint64_t nk_zip_passed(const struct nk_zip_reader *reader);
 
 #endif

@@ -30,8 +30,7 @@ struct nk_ahead {
     struct nk_crew *crew;
     const struct nk_worker *worker; // whose job reads
     struct nk_ahead *next;
-    nk_stream_read read;
-    void *user;
+    struct nk_stream stream;
     bool busy; // a thread is reading
     bool ended, stopped;
     int64_t last; // what `read` returned at the end: 0 or -1
@@ -102,7 +101,7 @@ static size_t read_on(struct nk_ahead *a, uint8_t *into, size_t size, bool full)
     int64_t got = 1;
     pthread_mutex_unlock(&a->crew->lock);
     do {
-        got = a->read(a->user, into + have, size - have, &a->err);
+        got = a->stream.read(a->stream.user, into + have, size - have, &a->err);
         if (got > 0) have += (size_t)got;
     } while (full && got > 0 && have < size);
     pthread_mutex_lock(&a->crew->lock);
@@ -136,12 +135,21 @@ static size_t take_bytes(struct nk_ahead *a, void *into, size_t size)
     return left;
 }
 
+// Does something of use meanwhile, or waits. Gives the lock away.
+static void wait_for_bytes(struct nk_ahead *a)
+{
+    pthread_mutex_unlock(&a->crew->lock);
+    bool prepared = a->stream.prepare && a->stream.prepare(a->stream.user);
+    pthread_mutex_lock(&a->crew->lock);
+    if (!prepared && a->filled == a->emptied && a->busy) wait_busily(a->worker);
+}
+
 int64_t nk_ahead_read(void *user, void *into, size_t size, struct nk_err *err)
 {
     struct nk_ahead *a = user;
     size_t got = 0;
     pthread_mutex_lock(&a->crew->lock);
-    while (a->filled == a->emptied && a->busy) wait_busily(a->worker);
+    while (a->filled == a->emptied && a->busy) wait_for_bytes(a);
     if (a->filled > a->emptied)
         got = take_bytes(a, into, size);
     else if (!a->ended)
@@ -177,7 +185,7 @@ static void read_ahead(struct nk_ahead *a)
     pthread_cond_broadcast(&a->crew->changed);
 }
 
-struct nk_ahead *nk_ahead_start(const struct nk_worker *worker, nk_stream_read read, void *user)
+struct nk_ahead *nk_ahead_start(const struct nk_worker *worker, const struct nk_stream *stream)
 {
     struct nk_crew *crew = worker->crew;
     struct nk_ahead *a = calloc(1, sizeof *a);
@@ -185,8 +193,7 @@ struct nk_ahead *nk_ahead_start(const struct nk_worker *worker, nk_stream_read r
     a->data = malloc(BLOCKS * sizeof *a->data); // untouched, and so free, unless somebody reads ahead
     a->crew = crew;
     a->worker = worker;
-    a->read = read;
-    a->user = user;
+    a->stream = *stream;
     if (!a->data) {
         free(a);
         return NULL;

@@ -200,6 +200,12 @@ static int64_t pull_after(void *user, void *into, size_t size, struct nk_err *er
     return (int64_t)left;
 }
 
+static bool prepare(void *user)
+{
+    struct after *after = user;
+    return after->member->reader && nk_zip_prepare(after->member->reader);
+}
+
 // A member that is too large to be read whole; `before`: the first part of it.
 static int read_passing(struct member *m, const struct nk_buf *before, struct nk_scan_library *library,
                         struct nk_err *err)
@@ -207,7 +213,7 @@ static int read_passing(struct member *m, const struct nk_buf *before, struct nk
     const struct nk_scan_how *how = &m->r->outer->how;
     const struct nk_worker *worker = m->r->worker;
     struct after after = {m, before, 0};
-    struct nk_ahead *ahead = nk_ahead_start(worker, pull_after, &after);
+    struct nk_ahead *ahead = nk_ahead_start(worker, &(struct nk_stream){pull_after, prepare, &after});
     int result = ahead ? nk_scan_stream(library, nk_ahead_read, ahead, how, worker, err)
                        : nk_scan_stream(library, pull_after, &after, how, worker, err);
     nk_ahead_stop(ahead);

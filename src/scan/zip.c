@@ -6,6 +6,8 @@
 #include "scan/zip.h"
 #include "scan/inflate.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +19,7 @@
 #define END64_SIZE     56u
 #define LONGEST_END    (END_SIZE + 65535u)
 #define MOST_DIRECTORY (256u << 20)
-#define INPUT          (128u << 10)
+#define INPUT          (512u << 10) // at each end of it ISA-L copies 64 KB: not at all that often
 #define FIRST_INPUT    4096u
 #define METHOD_STORED  0
 #define METHOD_DEFLATE 8
@@ -41,17 +43,23 @@ struct nk_zip {
     uint64_t start; // of the directory in the file: members end before
 };
 
+enum { INPUTS = 2 };
+
 struct nk_zip_reader {
     const struct nk_zip *zip;
     struct nk_zip_member member;
     bool opened, ended;
-    const char *wrong;   // what is wrong with the member, once all bytes of it were returned
-    uint64_t from, left; // packed bytes: where the next ones lie, how many
-    uint64_t out;
+    const char *wrong;    // what is wrong with the member, once all bytes of it were returned
+    uint64_t out, passed; // passed: packed bytes that were given to the decoder
     uint32_t crc;
-    uint8_t input[INPUT];
-    struct nk_bytes given; // in `input`
+    struct nk_bytes given; // in the input that is being decoded, number `emptied`
     struct nk_inflate *inflate;
+    // Packed bytes, read by whoever has the lock. Input i lies in input[i % INPUTS].
+    pthread_mutex_t lock;
+    uint64_t from, left; // where the next ones lie, how many
+    atomic_uint_least64_t filled, emptied;
+    size_t size[INPUTS];
+    uint8_t input[INPUTS][INPUT];
 };
 
 // ---- the directory
@@ -209,13 +217,14 @@ bool nk_zip_next(struct nk_zip *zip, struct nk_zip_member *member)
     return true;
 }
 
-// ---- a member
+// ---- readers
 
 struct nk_zip_reader *nk_zip_reader_new(const struct nk_zip *zip)
 {
     struct nk_zip_reader *reader = malloc(sizeof *reader);
     struct nk_inflate *inflate = nk_inflate_new();
     if (reader && inflate) {
+        pthread_mutex_init(&reader->lock, NULL);
         reader->zip = zip;
         reader->inflate = inflate;
         nk_zip_reader_begin(reader, &(struct nk_zip_member){0});
@@ -230,6 +239,7 @@ struct nk_zip_reader *nk_zip_reader_new(const struct nk_zip *zip)
 void nk_zip_reader_free(struct nk_zip_reader *reader)
 {
     if (!reader) return;
+    pthread_mutex_destroy(&reader->lock);
     nk_inflate_free(reader->inflate);
     free(reader);
 }
@@ -239,7 +249,97 @@ void nk_zip_reader_begin(struct nk_zip_reader *reader, const struct nk_zip_membe
     reader->member = *member;
     reader->opened = reader->ended = false;
     reader->wrong = NULL;
+    reader->left = reader->passed = 0; // nothing is there to be read ahead before it is opened
 }
+
+// ---- packed bytes
+
+static bool read_input(struct nk_zip_reader *reader, uint64_t at, size_t size)
+{
+    size_t i = reader->filled % INPUTS;
+    if (!reader->zip->read_at(reader->zip->user, at, reader->input[i], size)) return false;
+    reader->size[i] = size;
+    reader->filled++;
+    return true;
+}
+
+static bool read_next(struct nk_zip_reader *reader)
+{
+    size_t size = reader->left < INPUT ? (size_t)reader->left : INPUT;
+    if (!size || reader->filled - reader->emptied == INPUTS || !read_input(reader, reader->from, size)) return false;
+    reader->from += size;
+    reader->left -= size;
+    return true;
+}
+
+bool nk_zip_prepare(struct nk_zip_reader *reader)
+{
+    if (pthread_mutex_trylock(&reader->lock)) return false;
+    bool read = read_next(reader);
+    pthread_mutex_unlock(&reader->lock);
+    return read;
+}
+
+// The input that is to be decoded.
+static void give(struct nk_zip_reader *reader)
+{
+    size_t i = reader->emptied % INPUTS;
+    reader->given = nk_bytes(reader->input[i], reader->size[i]);
+}
+
+// The local header, whose name and extra field may be longer than those of the directory, and behind it the first bytes
+// of the member: of most members they are all that is asked for.
+static bool open_locked(struct nk_zip_reader *reader)
+{
+    uint32_t magic;
+    uint16_t name, extra;
+    uint64_t there = reader->zip->start - reader->member.header; // LOCAL_SIZE and more: is_ordinary
+    reader->filled = reader->emptied = 0;
+    if (!read_input(reader, reader->member.header, there < FIRST_INPUT ? (size_t)there : FIRST_INPUT)) return false;
+    give(reader);
+    if (!nk_bytes_u32(reader->given, 0, &magic) || magic != 0x04034b50 || !nk_bytes_u16(reader->given, 26, &name) ||
+        !nk_bytes_u16(reader->given, 28, &extra))
+        return false;
+    uint64_t header = LOCAL_SIZE + name + extra, left = reader->member.packed;
+    if (header > there || left > there - header) return false;
+    if (!nk_bytes_from(reader->given, header, &reader->given)) reader->given.size = 0;
+    if (reader->given.size > left) reader->given.size = (size_t)left;
+    reader->passed = reader->given.size;
+    reader->from = reader->member.header + header + reader->passed;
+    reader->left = left - reader->passed;
+    return true;
+}
+
+static bool open_member(struct nk_zip_reader *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    reader->opened = open_locked(reader);
+    pthread_mutex_unlock(&reader->lock);
+    reader->out = reader->crc = 0;
+    nk_inflate_begin(reader->inflate);
+    return reader->opened;
+}
+
+static bool fill(struct nk_zip_reader *reader)
+{
+    if (reader->given.size || reader->passed == reader->member.packed) return true;
+    bool there = ++reader->emptied < reader->filled;
+    if (!there) {
+        pthread_mutex_lock(&reader->lock);
+        there = reader->emptied < reader->filled;
+        if (!there) {
+            reader->filled = reader->emptied = 0; // the one in the cache is enough while nobody reads ahead
+            there = read_next(reader);
+        }
+        pthread_mutex_unlock(&reader->lock);
+    }
+    if (!there) return false;
+    give(reader);
+    reader->passed += reader->given.size;
+    return true;
+}
+
+// ---- a member
 
 static int damaged(struct nk_zip_reader *reader, const char *what, struct nk_err *err)
 {
@@ -247,53 +347,12 @@ static int damaged(struct nk_zip_reader *reader, const char *what, struct nk_err
     return nk_fail(err, NK_ERR_BAD_INPUT, "%s", what);
 }
 
-static bool read_input(struct nk_zip_reader *reader, uint64_t at, size_t size)
-{
-    reader->given = nk_bytes(reader->input, size);
-    return reader->zip->read_at(reader->zip->user, at, reader->input, size);
-}
-
-// The local header, whose name and extra field may be longer than those of the directory, and behind it the first bytes
-// of the member: of most members they are all that is asked for.
-static bool open_member(struct nk_zip_reader *reader)
-{
-    uint32_t magic;
-    uint16_t name, extra;
-    uint64_t there = reader->zip->start - reader->member.header; // LOCAL_SIZE and more: is_ordinary
-    if (!read_input(reader, reader->member.header, there < FIRST_INPUT ? (size_t)there : FIRST_INPUT)) return false;
-    if (!nk_bytes_u32(reader->given, 0, &magic) || magic != 0x04034b50 || !nk_bytes_u16(reader->given, 26, &name) ||
-        !nk_bytes_u16(reader->given, 28, &extra))
-        return false;
-    uint64_t header = LOCAL_SIZE + name + extra;
-    reader->from = reader->member.header + header;
-    reader->left = reader->member.packed;
-    if (header > there || reader->left > there - header) return false;
-    if (!nk_bytes_from(reader->given, header, &reader->given)) reader->given = nk_bytes(reader->input, 0);
-    if (reader->given.size > reader->left) reader->given.size = (size_t)reader->left;
-    reader->from += reader->given.size;
-    reader->left -= reader->given.size;
-    reader->out = reader->crc = 0;
-    reader->opened = true;
-    nk_inflate_begin(reader->inflate);
-    return true;
-}
-
-static bool fill(struct nk_zip_reader *reader)
-{
-    if (reader->given.size || !reader->left) return true;
-    size_t size = reader->left < INPUT ? (size_t)reader->left : INPUT;
-    if (!read_input(reader, reader->from, size)) return false;
-    reader->from += size;
-    reader->left -= size;
-    return true;
-}
-
 static int64_t stored(struct nk_zip_reader *reader, void *into, size_t size, bool *ended)
 {
     size_t n = size < reader->given.size ? size : reader->given.size;
     memcpy(into, reader->given.data, n);
     reader->given = nk_bytes(reader->given.data + n, reader->given.size - n);
-    *ended = !reader->given.size && !reader->left;
+    *ended = !reader->given.size && reader->passed == reader->member.packed;
     return (int64_t)n;
 }
 
@@ -334,7 +393,4 @@ int64_t nk_zip_read(void *user, void *into, size_t size, struct nk_err *err)
     return last_bytes(reader, got, err);
 }
 
-uint64_t nk_zip_passed(const struct nk_zip_reader *reader)
-{
-    return reader->opened ? reader->member.packed - reader->left : 0;
-}
+uint64_t nk_zip_passed(const struct nk_zip_reader *reader) { return reader->passed; }

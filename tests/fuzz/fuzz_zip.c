@@ -23,8 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         touch(member.name);
         nk_zip_reader_begin(reader, &member);
         int64_t got, all = 0;
-        for (int i = 0; i < 64 && (got = nk_zip_read(reader, bytes, sizeof bytes, &err)) > 0; i++, all += got)
+        for (int i = 0; i < 64 && (got = nk_zip_read(reader, bytes, sizeof bytes, &err)) > 0; i++, all += got) {
             touch_ends(nk_bytes(bytes, (size_t)got));
+            if (i % 3) nk_zip_prepare(reader);
+        }
         if ((uint64_t)all > member.size || nk_zip_passed(reader) > size) abort();
     }
     nk_zip_reader_free(reader);

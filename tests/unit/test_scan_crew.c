@@ -64,10 +64,12 @@ static void jobs_are_done_once_and_taken_in_their_order_by_any_number_of_threads
 struct numbers {
     uint32_t next, end;
     bool fails;
+    bool turns;  // the other thread begins, and goes on when the job's has prepared something
     int job;     // 1: to be begun
     size_t read; // numbers that the job reads at most
     atomic_bool busy;
-    bool helped; // a thread read that is not the job's
+    atomic_bool helped; // a thread read that is not the job's
+    atomic_int prepared;
     pthread_t reader;
 };
 
@@ -75,13 +77,22 @@ static int64_t give_numbers(void *user, void *into, size_t size, struct nk_err *
 {
     struct numbers *n = user;
     assert_false(atomic_exchange(&n->busy, true)); // one at a time
-    n->helped |= !pthread_equal(pthread_self(), n->reader);
+    if (!pthread_equal(pthread_self(), n->reader)) n->helped = true;
+    for (int i = 0; n->turns && n->helped && !n->prepared && i < 100000; i++) usleep(100);
     size_t count = size / 4 < n->end - n->next ? size / 4 : n->end - n->next;
     if (count > 1000) count = 1000;
     for (size_t i = 0; i < count; i++, n->next++) memcpy((char *)into + 4 * i, &n->next, 4);
     bool bad = !count && n->fails;
     atomic_store(&n->busy, false);
     return bad ? nk_fail(err, NK_ERR_BAD_INPUT, "the end is bad") : (int64_t)count * 4;
+}
+
+// By the job's thread alone, and never without end.
+static bool prepare_numbers(void *user)
+{
+    struct numbers *n = user;
+    assert_true(pthread_equal(pthread_self(), n->reader));
+    return n->prepared++ % 2;
 }
 
 static void *next_stream(void *user)
@@ -96,10 +107,11 @@ static void read_numbers(void *user, void *job, const struct nk_worker *worker)
     struct nk_err err = {0};
     (void)user;
     n->reader = pthread_self();
-    struct nk_ahead *ahead = nk_ahead_start(worker, give_numbers, n);
+    struct nk_ahead *ahead = nk_ahead_start(worker, &(struct nk_stream){give_numbers, prepare_numbers, n});
     uint32_t some[777], expected = 0;
     int64_t got = 1;
     assert_non_null(ahead);
+    while (n->turns && !n->helped) usleep(100);
     while (expected < n->read && (got = nk_ahead_read(ahead, some, sizeof some, &err)) > 0)
         for (int64_t i = 0; i < got / 4; i++) assert_int_equal(some[i], expected++);
     if (n->read > n->end) {
@@ -137,6 +149,14 @@ static void a_thread_without_a_job_reads_ahead(void **state)
     struct numbers numbers = {.end = 20000000, .job = 1, .read = SIZE_MAX};
     run(&numbers, 2);
     assert_true(numbers.helped);
+}
+
+static void who_would_wait_for_bytes_prepares_what_reading_them_needs(void **state)
+{
+    (void)state;
+    struct numbers numbers = {.end = 100000, .turns = true, .job = 1, .read = SIZE_MAX};
+    run(&numbers, 2);
+    assert_true(numbers.prepared > 0);
 }
 
 static void reading_ahead_may_be_stopped_at_any_time(void **state)
@@ -214,6 +234,7 @@ int main(void)
         cmocka_unit_test(jobs_are_done_once_and_taken_in_their_order_by_any_number_of_threads),
         cmocka_unit_test(a_stream_is_the_same_up_to_its_error_whoever_reads_it),
         cmocka_unit_test(a_thread_without_a_job_reads_ahead),
+        cmocka_unit_test(who_would_wait_for_bytes_prepares_what_reading_them_needs),
         cmocka_unit_test(reading_ahead_may_be_stopped_at_any_time),
         cmocka_unit_test(a_task_is_done_once_by_whoever_has_time),
     };

@@ -145,7 +145,7 @@ static void read_by_crew(void *user, void *job, const struct nk_worker *worker)
 {
     struct crewed *crewed = job;
     struct source source = {.bytes = view_of(crewed->file), .step = 100000};
-    struct nk_ahead *ahead = nk_ahead_start(worker, give, &source);
+    struct nk_ahead *ahead = nk_ahead_start(worker, &(struct nk_stream){give, NULL, &source});
     (void)user;
     assert_int_equal(nk_scan_stream(crewed->library, nk_ahead_read, ahead, &how, worker, NULL), 0);
     nk_ahead_stop(ahead);

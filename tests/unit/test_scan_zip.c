@@ -4,6 +4,9 @@
 #include "scan/inflate.h"
 #include "scan/zip.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 enum { COUNT = sizeof ordinary_members / sizeof *ordinary_members };
 
 static bool read_at(void *user, uint64_t at, void *into, size_t size)
@@ -167,6 +170,113 @@ static void all_bytes_before_damage_are_read_in_any_steps(void **state)
     assert_before_damage(bad, text, 20);
 }
 
+// ---- read ahead
+
+enum { NUMBERS = 700000, STEP = 1000 };
+
+static struct nk_buf zip_of_numbers(void)
+{
+    uint32_t *numbers = malloc(NUMBERS * sizeof *numbers);
+    for (uint32_t i = 0; i < NUMBERS; i++) numbers[i] = i;
+    struct made_member stored = {"n", (char *)numbers, 0, 0, 0, NUMBERS * 4, NUMBERS * 4, 0xceb9ac4e, 0};
+    struct nk_buf buf = make_zip(&stored, 1, false);
+    free(numbers);
+    return buf;
+}
+
+// Up to STEP numbers, which must be the next ones; how many.
+static uint32_t read_numbers(struct nk_zip_reader *reader, uint32_t expected)
+{
+    uint32_t some[STEP];
+    char *into = (char *)some;
+    int64_t got, all = 0;
+    while (all < (int64_t)sizeof some && (got = nk_zip_read(reader, into + all, sizeof some - (size_t)all, NULL)) > 0)
+        all += got;
+    for (int64_t i = 0; i < all / 4; i++) assert_int_equal(some[i], expected++);
+    return (uint32_t)(all / 4);
+}
+
+static struct nk_zip_reader *reader_of(struct nk_zip *zip)
+{
+    struct nk_zip_member member;
+    struct nk_zip_reader *reader = nk_zip_reader_new(zip);
+    assert_true(nk_zip_next(zip, &member));
+    nk_zip_reader_begin(reader, &member);
+    return reader;
+}
+
+static void packed_bytes_are_read_ahead_as_far_as_there_is_room(void **state)
+{
+    (void)state;
+    struct nk_buf buf = zip_of_numbers();
+    struct nk_zip *zip = opened(&buf);
+    struct nk_zip_reader *reader = reader_of(zip);
+    uint32_t read = 0, more, prepared = 0;
+    assert_false(nk_zip_prepare(reader)); // where its bytes lie is not known yet
+    while ((more = read_numbers(reader, read))) {
+        read += more;
+        for (int i = 0; nk_zip_prepare(reader); i++, prepared++) assert_true(i < 3);
+        assert_true(nk_zip_passed(reader) >= 4 * read);
+    }
+    assert_int_equal(read, NUMBERS);
+    assert_int_equal(nk_zip_passed(reader), 4 * NUMBERS);
+    assert_true(prepared > 3);
+    nk_zip_reader_free(reader);
+    nk_zip_close(zip);
+    nk_buf_free(&buf);
+}
+
+struct helper {
+    struct nk_zip_reader *reader;
+    atomic_bool stop;
+};
+
+static void *help(void *user)
+{
+    struct helper *helper = user;
+    while (!helper->stop) nk_zip_prepare(helper->reader);
+    return NULL;
+}
+
+static void a_member_is_the_same_when_another_thread_reads_ahead(void **state)
+{
+    (void)state;
+    struct nk_buf buf = zip_of_numbers();
+    struct nk_zip *zip = opened(&buf);
+    struct helper helper = {.reader = reader_of(zip)};
+    pthread_t thread;
+    uint32_t read = 0, more;
+    assert_int_equal(pthread_create(&thread, NULL, help, &helper), 0);
+    while ((more = read_numbers(helper.reader, read))) read += more;
+    helper.stop = true;
+    pthread_join(thread, NULL);
+    assert_int_equal(read, NUMBERS);
+    nk_zip_reader_free(helper.reader);
+    nk_zip_close(zip);
+    nk_buf_free(&buf);
+}
+
+static void what_cannot_be_read_ahead_is_said_when_it_is_read(void **state)
+{
+    (void)state;
+    struct nk_buf buf = zip_of_numbers();
+    struct nk_zip *zip = opened(&buf);
+    struct nk_zip_reader *reader = reader_of(zip);
+    struct nk_err err = {0};
+    uint8_t bytes[4096];
+    int64_t got = nk_zip_read(reader, bytes, sizeof bytes, &err), all = got;
+    source.size = 10000; // the file was cut
+    assert_true(got > 0);
+    assert_false(nk_zip_prepare(reader));
+    while ((got = nk_zip_read(reader, bytes, sizeof bytes, &err)) > 0) all += got;
+    assert_int_equal(got, -1);
+    assert_says(&err, "could not be read");
+    assert_true(all <= (int64_t)sizeof bytes);
+    nk_zip_reader_free(reader);
+    nk_zip_close(zip);
+    nk_buf_free(&buf);
+}
+
 static void what_is_not_ordinary_is_left_to_another_reader(void **state)
 {
     (void)state;
@@ -228,6 +338,9 @@ int main(void)
         cmocka_unit_test(a_member_that_was_not_read_to_its_end_is_skipped),
         cmocka_unit_test(a_damaged_member_is_said_to_be_one),
         cmocka_unit_test(all_bytes_before_damage_are_read_in_any_steps),
+        cmocka_unit_test(packed_bytes_are_read_ahead_as_far_as_there_is_room),
+        cmocka_unit_test(a_member_is_the_same_when_another_thread_reads_ahead),
+        cmocka_unit_test(what_cannot_be_read_ahead_is_said_when_it_is_read),
         cmocka_unit_test(what_is_not_ordinary_is_left_to_another_reader),
         cmocka_unit_test(a_zip_file_with_any_bit_wrong_is_read_without_harm),
     };
