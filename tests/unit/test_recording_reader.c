@@ -160,7 +160,8 @@ static void counters_outside_their_record_are_skipped(void **state)
     (void)state;
     uint64_t values[2] = {5, 6};
     size_t tail = size + sizeof(struct nk_record_header) + sizeof(struct nk_rec_counters);
-    struct nk_rec_counters heads[] = {{0, 2, tail}, {2, 3, 0}, {2, 0xffffffff, 0}, {2, 1, 0}, {2, 1, 0}};
+    struct nk_rec_counters heads[] = {
+        {0, 2, tail, 0, 0}, {2, 3, 0, 0, 0}, {2, 0xffffffff, 0, 0, 0}, {2, 1, 0, 0, 0}, {2, 1, 0, 0, 0}};
     for (size_t i = 0; i < 5; i++) {
         tail = size + sizeof(struct nk_record_header) + sizeof(struct nk_rec_counters);
         if (i) heads[i].offset = i == 3 ? 16 : i == 4 ? UINT64_MAX - 7 : tail;
