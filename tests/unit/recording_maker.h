@@ -125,7 +125,7 @@ static uint32_t make_failure(struct nk_rec_failure f, const char *api, uint64_t 
 
 static void make_exit(int32_t status)
 {
-    struct nk_rec_exit record = {NK_EXIT_EXIT, status, 0};
+    struct nk_rec_exit record = {.how = NK_EXIT_EXIT, .status = status};
     ADD(EXIT, record);
 }
 

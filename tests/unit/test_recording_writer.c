@@ -191,7 +191,7 @@ static void counters_in_ordinary_memory_reach_the_file_with_the_exit_record(void
     uint64_t ordinary[4096] = {21}, *mapped = w.block[0].at;
     w.block[0].at = ordinary;
     w.block[0].shared = false;
-    struct nk_rec_exit record = {NK_EXIT_EXIT, 0, 0};
+    struct nk_rec_exit record = {.how = NK_EXIT_EXIT};
     nk_writer_add(&w, NK_REC_EXIT, &record, sizeof record, NULL, 0);
     w.block[0].at = mapped;
     w.block[0].shared = true;
