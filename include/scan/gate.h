@@ -37,7 +37,8 @@ struct nk_scan_finding {
 struct nk_scan_findings {
     struct nk_scan_finding *finding;
     size_t count, room;
-    bool failed; // memory was short
+    bool judged, expected; // verdicts for GPUs were held against a rule; images were looked for
+    bool failed;           // memory was short
 };
 
 // Reads "none,hollow" and "sm_75,sm_80,sm_90+ptx". 0, or -1 with a sentence.

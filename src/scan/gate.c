@@ -193,6 +193,8 @@ static void check_library(struct place place, const struct nk_scan_gate *gate, c
 void nk_scan_check(const struct nk_scan *scan, const struct nk_scan_gate *gate, const struct nk_scan_gpus *gpus,
                    struct nk_scan_findings *findings)
 {
+    findings->judged = gate->fail_on != 0;
+    findings->expected = gate->expected_count > 0;
     for (size_t i = 0; i < scan->count; i++)
         for (size_t k = 0; k < scan->items[i]->count; k++)
             check_library((struct place){scan->items[i], scan->items[i]->libraries[k]}, gate, gpus, findings);

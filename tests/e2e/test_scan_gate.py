@@ -132,6 +132,15 @@ def test_junit_has_a_case_for_every_library_and_gpu_and_its_counts_are_right(par
         assert int(suite.get("failures")) == len(suite.findall(".//failure"))
 
 
+@pytest.mark.parametrize("words,names", [(["--gpu", "sm_80,sm_90"], {"sm_80", "sm_90"}), (["--expect", "sm_80"], {"expected images"}),
+                                         (["--expect", "sm_80", "--gpu", "sm_90"], {"expected images"}),
+                                         (["--expect", "sm_80", "--gpu", "sm_90", "--fail-on", "jit"], {"expected images", "sm_90"})])
+def test_junit_has_no_case_for_what_nobody_asked_about(native, words, names):
+    root = xml.etree.ElementTree.fromstring(command("scan", "--junit", *words, native).stdout)
+    assert {case.get("name") for case in root.iter("testcase")} == names
+    assert int(root.get("tests")) == len(names)
+
+
 # ---- what changed
 
 
