@@ -164,6 +164,13 @@ static void row_shape(struct nk_buf *out, const struct nk_scan_library *library,
     for (size_t i = shape->first; i < shape->first + shape->images && count < 64; i++)
         if (library->holds[i] == NK_KERNEL_PRESENT) held[count++] = library->shape_images[i];
     nk_arch_list_text(held, count, &body);
+    for (size_t i = shape->first, empty = 0; i < shape->first + shape->images; i++) {
+        if (library->holds[i] != NK_KERNEL_HOLLOW) continue;
+        const struct nk_image *image = &library->shape_images[i];
+        struct nk_scan_arch arch = {.kind = image->kind, .arch = image->arch, .suffix = image->suffix};
+        nk_buf_text(&body, empty++ ? " " : "; empty on ");
+        nk_scan_arch_text(&body, &arch, false);
+    }
     row(out, "with", &body);
 }
 

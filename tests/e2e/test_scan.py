@@ -84,6 +84,13 @@ def test_a_kernel_whose_body_was_compiled_away_is_hollow_and_not_missing(store):
     assert {k["name"]: k["hollow"] for k in said["kernel_list"]} == {"a": [], "b": ["sm_75"]}
 
 
+def test_the_list_of_all_kernels_says_where_they_are_empty(store):
+    made = [(arch, cubin(store, arch, a="empty" if arch != "80" else "long", b="long")) for arch in ("70", "75", "80")]
+    lines = command("scan", "--kernels", shared(store, nv_fatbin=[fatbin(store, *made)])).stdout.splitlines()
+    text = [" ".join(line.split()) for line in lines[-4:]]
+    assert sorted(zip(text[::2], text[1::2])) == [("with sm_70 sm_75 sm_80, no PTX", "b"), ("with sm_80, no PTX; empty on sm_70 sm_75", "a")]
+
+
 def test_a_kernel_that_is_small_everywhere_is_not_hollow(store):
     library = shared(store, nv_fatbin=[fatbin(store, ("75", cubin(store, "75", a="empty")),
                                                      ("80", cubin(store, "80", a="empty")))])
