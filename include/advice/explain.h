@@ -28,6 +28,8 @@ struct nk_explained {
 // *out is to be freed all the same. Prose is in the reader's language (nk_text_language).
 bool nk_explain(const char *word, struct nk_explained *out);
 void nk_explained_free(struct nk_explained *explained);
+// Are these words the name of a GPU or a message that is known, and not as many questions?
+bool nk_explain_is_one(const char *words);
 // The words that nk_explain knows, for suggestions: i = 0, 1, ...; NULL at the end.
 const char *nk_explain_word(size_t i);
 

@@ -225,20 +225,39 @@ bool nk_explain_arch_within(const char *word, struct nk_arch *arch)
     return false;
 }
 
-// A GPU by its name or by a part of it that begins a word: "RTX 5090", "h100". The whole name comes first.
+// Does the name hold the word, as whole words?
+static bool names_gpu(const char *name, const char *word)
+{
+    const char *at = strcasestr(name, word);
+    return at && strlen(word) > 1 && !isalnum((unsigned char)at[strlen(word)]) &&
+           (at == name || strchr(" (", at[-1]) != NULL);
+}
+
+// A GPU by its name or by a part of it: "RTX 5090", "h100". The whole name comes first. "RTX" is no GPU.
 static bool by_gpu(const char *word, struct nk_arch *arch)
 {
-    int best = 0;
+    int best = 0, sms = 0;
     for (int row = 1; row < nk_known_gpus.rows; row++) {
-        const char *name = nk_known(&nk_known_gpus, row, NK_GPU_NAME), *at = strcasestr(name, word);
-        if (!at || strlen(word) < 2 || isalnum((unsigned char)at[strlen(word)]) || (at > name && at[-1] != ' '))
-            continue;
+        const char *name = nk_known(&nk_known_gpus, row, NK_GPU_NAME);
+        if (!names_gpu(name, word)) continue;
+        sms +=
+            !best || strcmp(nk_known(&nk_known_gpus, best, NK_GPU_SM), nk_known(&nk_known_gpus, row, NK_GPU_SM)) != 0;
         // "RTX 5070" is not "RTX 5070 Ti": of several names the shortest is meant.
         if (!best || strlen(name) < strlen(nk_known(&nk_known_gpus, best, NK_GPU_NAME))) best = row;
     }
-    if (!best) return false;
+    if (!best || (sms > 1 && !strpbrk(word, "0123456789"))) return false;
     *arch = (struct nk_arch){.sm = atoi(nk_known(&nk_known_gpus, best, NK_GPU_SM))};
     return true;
+}
+
+bool nk_explain_is_one(const char *words)
+{
+    struct nk_explained unused = {0};
+    struct nk_arch arch;
+    int code = 0;
+    bool one = by_gpu(words, &arch) || nk_explain_message(&unused, words, &code) || by_message(&unused, words);
+    nk_explained_free(&unused);
+    return one;
 }
 
 bool nk_explain(const char *word, struct nk_explained *out)

@@ -24,7 +24,8 @@ const struct nk_command nk_cmd_explain = {
             "  \"RTX 5090\"                                                           a GPU\n"
             "  arch-specific                                                        a reason of a report\n"
             "  D602, findings                                                       a finding of doctor, all of them\n"
-            "Several words are several questions; a message of several words is put in quotes.\n"
+            "Several words are several questions, unless they are a GPU or a message only together; quotes make that\n"
+            "certain.\n"
             "\n"
             "Options\n"
             "  --json   as JSON (schema nokernel-explain/1: an array `explained`)\n"
@@ -124,6 +125,20 @@ static json_t *json(const struct nk_explained *e, const char *word)
     return object;
 }
 
+// "RTX 5090" and messages that stand without quotes, where a word of them says nothing by itself. Joined.
+static bool is_unquoted(int argc, char **argv, struct nk_buf *joined)
+{
+    bool apart = true;
+    for (int i = 1; i < argc; i++) {
+        struct nk_explained explained;
+        if (strchr(argv[i], ' ')) return false;
+        apart = nk_explain(argv[i], &explained) && apart;
+        nk_explained_free(&explained);
+        nk_buf_format(joined, "%s%s", i > 1 ? " " : "", argv[i]);
+    }
+    return !apart && joined->data && nk_explain_is_one(joined->data);
+}
+
 static int explain_main(int argc, char **argv)
 {
     bool as_json = false;
@@ -133,8 +148,12 @@ static int explain_main(int argc, char **argv)
     if (argc < 2)
         return nk_cli_fail(NK_EXIT_USAGE, "explain: a word was expected: 209, sm_120, arch-specific, ...; nokernel "
                                           "explain --help tells more");
-    struct nk_buf out = {0};
+    struct nk_buf out = {0}, joined = {0};
     json_t *all = json_array();
+    if (argc > 2 && is_unquoted(argc, argv, &joined)) {
+        argc = 2;
+        argv[1] = joined.data;
+    }
     for (int i = 1; i < argc; i++) {
         struct nk_explained explained;
         if (!nk_explain(argv[i], &explained))
@@ -151,5 +170,6 @@ static int explain_main(int argc, char **argv)
     json_decref(all);
     int written = nk_cli_write(STDOUT_FILENO, &out);
     nk_buf_free(&out);
+    nk_buf_free(&joined);
     return written ? written : code;
 }

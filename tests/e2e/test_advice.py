@@ -116,6 +116,18 @@ def test_an_unknown_word_is_refused_with_the_nearest_one_and_the_others_explaine
     assert "sm_125" in done.stderr and "did you mean sm_120?" in done.stderr
 
 
+@pytest.mark.parametrize("words", ["RTX 5090", "no kernel image is available for execution on the device",
+                                   "operator torchvision::nms does not exist"])
+def test_a_gpu_or_a_message_needs_no_quotes(words):
+    quoted, unquoted = command("explain", words), command("explain", *words.split())
+    assert unquoted.returncode == 0 and unquoted.stdout == quoted.stdout and not unquoted.stderr
+
+
+def test_words_that_each_say_something_are_as_many_questions():
+    done = command("explain", "--json", "209", "cudaErrorNoKernelImageForDevice", "sm_120")
+    assert [e["word"] for e in json.loads(done.stdout)["explained"]] == ["209", "cudaErrorNoKernelImageForDevice", "sm_120"]
+
+
 def test_of_an_unknown_message_it_is_said_where_else_to_look():
     done = command("explain", "something else is wrong")
     assert done.returncode == 2 and "nokernel doctor" in done.stderr and "nokernel run" in done.stderr

@@ -128,6 +128,16 @@ static void a_gpu_is_known_by_name(void **state)
     tells("rtx 3090", "sm_86:");
     tells("H100", "sm_90:");
     tells("NVIDIA GB10 (DGX Spark)", "sm_121:");
+    tells("DGX Spark", "sm_121:");
+    tells("TITAN V", "sm_70:");
+}
+
+static void a_word_of_the_names_of_many_gpus_is_none(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"RTX", "GeForce", "Quadro", "NVIDIA", "Jetson"};
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (*explain(words[i])) fail_msg("%s: %s", words[i], explain(words[i]));
 }
 
 static void a_compilers_message_names_the_toolkits_that_know_its_architecture(void **state)
@@ -283,6 +293,7 @@ int main(void)
         T(an_architecture_says_what_runs_where),
         T(suffixes_and_ptx_are_told_apart),
         T(a_gpu_is_known_by_name),
+        T(a_word_of_the_names_of_many_gpus_is_none),
         T(a_compilers_message_names_the_toolkits_that_know_its_architecture),
         T(every_message_of_the_table_is_known_and_filled_in),
         T(an_architecture_is_read_in_all_the_ways_that_messages_write_it),
