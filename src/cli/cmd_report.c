@@ -9,9 +9,8 @@
 #include "report/markdown.h"
 #include "report/sums.h"
 #include "report/text.h"
-#include "verdict/arch.h"
+#include "scan/gpus.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +30,9 @@ const struct nk_command nk_cmd_report = {
             "  --last           the newest recording, or all of the newest `nokernel run`\n"
             "  --json           as JSON (schema nokernel-report/1; one document for all recordings)\n"
             "  --markdown       to paste into an issue\n"
-            "  --gpu SM[@CUDA]  what would have been missing on another GPU: sm_120, 12.0, sm_90@12.4\n"
-            "                   (CUDA: the version that its driver supports; else the recorded one);\n"
+            "  --gpu SM[@DRIVER]\n"
+            "                   what would have been missing on another GPU: sm_120, 12.0@12.4, sm_90@535\n"
+            "                   (the number of its driver, or the CUDA that it is for; else the recorded one);\n"
             "                   all: a table of every architecture that is known\n"
             "  --coverage       which kinds of kernels ran, by their names, and which the loaded\n"
             "                   libraries hold that were not tried\n"
@@ -45,35 +45,17 @@ const struct nk_command nk_cmd_report = {
     .main = report_main,
 };
 
-// "12.4" or "12040", as cuDriverGetVersion counts. 0 when it is neither.
-static int cuda_version(const char *text)
-{
-    char *end;
-    long major = strtol(text, &end, 10), minor = 0;
-    if (end == text || major < 0 || major > 99999) return 0;
-    if (*end == '.' && isdigit((unsigned char)end[1])) minor = strtol(end + 1, &end, 10);
-    if (*end || minor > 99) return 0;
-    return (int)(major >= 1000 ? major : major * 1000 + minor * 10);
-}
-
 // "all" becomes *everywhere, with options->driver.
 static int parse_gpu(const char *word, struct nk_text_options *options, bool *everywhere)
 {
-    char name[32];
-    struct nk_arch arch;
+    struct nk_scan_gpus gpus = {.count = 0};
     struct nk_err err;
-    const char *at = strchr(word, '@');
-    size_t size = at ? (size_t)(at - word) : strlen(word);
-    if (size >= sizeof name)
-        return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu %s: an architecture like sm_120 was expected", word);
-    memcpy(name, word, size);
-    name[size] = 0;
-    *everywhere = !strcmp(name, "all");
-    if (!*everywhere && nk_arch_parse(name, &arch, &err))
-        return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu: %s", err.text);
-    if (!*everywhere) options->gpu = arch.sm; // a suffix says for what code was made; a GPU has none
-    if (at && !(options->driver = cuda_version(at + 1)))
-        return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu %s: a CUDA version like 12.4 was expected after @", word);
+    if (nk_scan_gpus_parse(word, &gpus, &err)) return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu: %s", err.text);
+    *everywhere = !strncmp(word, "all", 3) && (!word[3] || word[3] == '@');
+    if (!*everywhere && gpus.count != 1)
+        return nk_cli_fail(NK_EXIT_USAGE, "report: --gpu %s: one architecture or all of them (all) was expected", word);
+    if (!*everywhere) options->gpu = gpus.gpu[0].target.sm;
+    options->driver = gpus.gpu[0].target.driver;
     return NK_EXIT_OK;
 }
 

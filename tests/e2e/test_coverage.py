@@ -112,6 +112,14 @@ def test_the_driver_that_is_asked_about_decides(run, program):
     assert (pick(old), pick(new)) == ("missing", "jit")
 
 
+@pytest.mark.parametrize("driver, cuda", [("550", "12.4"), ("550.54.14", "12.4"), ("12.4", "12.4"), ("580", "13.0")])
+def test_a_driver_is_told_by_its_number_or_by_its_cuda(run, program, driver, cuda):
+    recording = run(program("launches", "13.0", a=["ptx80:9.0"], b=["80"]), "a", sm=80).recordings[0]
+    assert as_json("--gpu", f"all@{driver}", recording)["everywhere"]["cuda"] == cuda
+    (kernel,) = as_json("--gpu", f"sm_90@{driver}", recording)["kernels"]
+    assert kernel["runs"] == ("jit" if cuda == "13.0" else "none")
+
+
 def columns(line):
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
@@ -132,7 +140,8 @@ def test_the_notes_are_in_the_language_of_the_reader(run, program, tmp_path):
     assert max(columns(line) for line in (kinds + gpus).splitlines()) <= 80
 
 
-@pytest.mark.parametrize("words", [["--coverage", "--gpu", "all"], ["--kernels"], ["--gpu", "all@x"]])
+@pytest.mark.parametrize("words", [["--coverage", "--gpu", "all"], ["--kernels"], ["--gpu", "all@x"],
+                                   ["--gpu", "sm_80,sm_90"]])
 def test_what_does_not_go_together_is_told(words):
     done = command("report", *words)
     assert done.returncode == 2 and done.stderr.startswith("nokernel: report: ")
