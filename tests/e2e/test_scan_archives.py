@@ -153,11 +153,12 @@ def test_a_member_larger_than_memory_should_be_says_the_same_as_the_file_on_disk
     assert archs(ours["outside"]) == {"sm_75": 2, "sm_90": 1}
 
 
-def peak(*words):
-    """KB of memory that a scan needs at most."""
+def peak(*words, problem=""):
+    """KB of memory that a scan needs at most; it has to say that problem."""
     code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); "
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
     done = subprocess.run([sys.executable, "-c", code, COMMAND, "scan", *words], capture_output=True, text=True)
+    assert problem in done.stderr
     return int(done.stdout)
 
 
@@ -178,6 +179,18 @@ def test_memory_stays_below_300_mb_however_many_members_hold_large_images(tmp_pa
         for number in range(4):
             archive.writestr(f"image{number}.so", b"\177ELF\2\1\1".ljust(64, b"\0") + container)
     assert 96_000 < peak("-j", "8", path) < 300_000
+
+
+def test_memory_stays_below_300_mb_on_a_wheel_of_3_gb_in_one_member(library, tmp_path):
+    """Stored, so that it is that large on the disk, too, with a hole in the file; its checksum is wrong, which comes last."""
+    path, data, size = tmp_path / "whole.whl", library.read_bytes(), 3 << 30
+    fields = struct.pack("<HHHHHIIIHH", 20, 0, 0, 0, 0, 0, size, size, 4, 0)
+    with open(path, "wb") as out:
+        out.write(b"PK\3\4" + fields + b"a.so" + data)
+        start = out.seek(34 + size)
+        directory = b"PK\1\2" + struct.pack("<H", 20) + fields + struct.pack("<HHHII", 0, 0, 0, 0, 0) + b"a.so"
+        out.write(directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(directory), start, 0))
+    assert peak("-j", "2", path, problem="a.so: its checksum is wrong") < 300_000
 
 
 def test_what_is_said_about_an_archive_does_not_depend_on_the_number_of_threads(library, large, tmp_path):
