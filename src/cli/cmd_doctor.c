@@ -122,7 +122,11 @@ static int report(const struct nk_doctor *doctor, const struct words *w)
 static int save(const struct nk_doctor *doctor, const struct words *w)
 {
     struct nk_err err = {0};
+    const struct nk_doctor_finding *cause = nk_doctor_cause(doctor);
     if (nk_doctor_save(doctor, w->save, &err)) return nk_cli_fail(NK_EXIT_OUTPUT, "doctor: --save %s", err.text);
+    if (nk_doctor_count(doctor, NK_SEVERITY_FAILURE) && cause)
+        fprintf(stderr, "nokernel: doctor: %s is written, but something fails here (%s): worth keeping is what works\n",
+                w->save, nk_finding(cause->name)->code);
     return report(doctor, w);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { DEEPEST = 3 }; // a run within a run within a run
 
@@ -120,8 +121,10 @@ int nk_recordings_add_last(struct nk_recordings *list, struct nk_err *err)
     char folder[PATH_MAX];
     struct nk_recordings all = {0};
     if (nk_recordings_folder(folder, sizeof folder, err)) return -1;
-    int result = walk(&all, folder, 1, err);
-    if (!result && !all.count) result = nk_fail(err, NK_ERR_BAD_INPUT, "%s: there is no recording in it", folder);
+    int result = access(folder, F_OK) ? 0 : walk(&all, folder, 1, err);
+    if (!result && !all.count)
+        result = nk_fail(err, NK_ERR_BAD_INPUT,
+                         "%s: there is no recording in it yet; nokernel run -- PROGRAM makes one", folder);
     if (!result) {
         qsort(all.path, all.count, sizeof *all.path, by_change);
         char *path = all.path[all.count - 1], *slash = strrchr(path, '/');

@@ -35,6 +35,11 @@ static json_t *driver(const struct nk_doctor *doctor)
                       d->cuda % 1000 / 10);
     if (d->state == NK_DRIVER_WORKS && *d->module && strcmp(d->module, d->version))
         nk_buf_format(&text, ", kernel module %s", d->module);
+    // Of GPUs that were asked about the drivers that were asked about.
+    for (size_t i = 0; d->state == NK_DRIVER_UNASKED && i < doctor->gpu_count; i++)
+        if (doctor->gpus[i].target.driver)
+            nk_buf_format(&text, "%ssm_%d: CUDA %d.%d", text.size ? "; " : "", doctor->gpus[i].target.sm,
+                          doctor->gpus[i].target.driver / 1000, doctor->gpus[i].target.driver % 1000 / 10);
     return from_buf(&text);
 }
 

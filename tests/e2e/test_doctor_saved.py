@@ -62,6 +62,21 @@ def test_saving_reports_as_always(env, tmp_path):
     assert done.stdout == run_doctor(*GPU, python=env).stdout
 
 
+def test_that_what_is_saved_does_not_work_is_said(env, tmp_path):
+    assert run_doctor(*GPU, "--save", tmp_path / "f", python=env).stderr == ""
+    info = next(env.site.glob("torch-*.dist-info"))
+    (info / "RECORD").write_text((info / "RECORD").read_text() + "torch/lib/libtorch_cuda_linalg.so,sha256=x,1\n")
+    done = run_doctor(*GPU, "--save", tmp_path / "f", python=env)
+    assert done.returncode == 0 and (tmp_path / "f").exists()
+    assert done.stderr.count("\n") == 1 and "something fails here (D406)" in done.stderr
+
+
+def test_another_driver_that_is_asked_about_is_a_change(env, tmp_path):
+    run_doctor("--gpu", "sm_80@550", "--save", tmp_path / "f", python=env)
+    out = compare(env, tmp_path / "f", gpu=("--gpu", "sm_80@580"))
+    assert changes(out) == {("driver", ""): ("sm_80: CUDA 12.4", "sm_80: CUDA 13.0")}
+
+
 def test_nothing_has_changed(env, saved):
     out = compare(env, saved)
     assert out["changes"] == [] and out["back"] == [] and (out["packages"], out["libraries"]) == (3, 1)

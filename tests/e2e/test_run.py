@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import claims
-from conftest import COMMAND, environment, execute
+from conftest import COMMAND, command, environment, execute
 
 GOOD, BAD = ["80"], ["90"]
 SENTENCE = "has no image for this GPU"
@@ -95,6 +95,12 @@ def test_the_last_run_is_told_again_by_last(watched, ends):
     done = watched(ends, "exit")
     again = subprocess.run([COMMAND, "report", "--last"], env=watched.env, capture_output=True, text=True)
     assert again.stdout and again.stdout in done.stderr
+
+
+def test_before_the_first_run_last_says_what_makes_a_recording(tmp_path):
+    for folder in (tmp_path, tmp_path / "none"):
+        again = command("report", "--last", env={"NOKERNEL_DIR": str(folder)})
+        assert again.returncode == 3 and "nokernel run -- PROGRAM" in again.stderr
 
 
 def test_where_nothing_can_be_written_each_process_reports_by_itself(watched, ends):
