@@ -10,7 +10,9 @@
 #include "recording/writer.h"
 #include "verdict/judge.h"
 
-// One failure that is already in the recording; more of the same only count.
+enum { NK_MOST_PLACES = 8 };
+
+// One failure that is already in the recording; more of the same only count, and tell where else they came from.
 struct nk_failure {
     uint32_t id;
     int result;
@@ -20,6 +22,8 @@ struct nk_failure {
     const struct nk_thread *thread; // where it happened last, and after how many launches
     uint64_t launches;
     uint64_t *counter;
+    uint64_t place[NK_MOST_PLACES]; // where it came from: see nk_core_place
+    uint32_t places;
 };
 
 // All state of the recording. Guarded by the lock unless said otherwise.
@@ -126,6 +130,10 @@ struct nk_event {
 };
 // Errors that are pinned though they are no missing image: the GPU's own, a short memory, source that does not compile.
 bool nk_core_is_serious(int result);
+// Where this thread is. Writes its stacks, unless it is one of the `count` places that are known; their ids are 0 where
+// there is none (`python` NULL: the native one only). Returns what the place is known by; 0 when it was known already,
+// or cannot be told.
+uint64_t nk_core_place(uint32_t *stack, uint32_t *python, const uint64_t *known, size_t count);
 // Is there a failure of that GPU that can have left this error behind?
 bool nk_core_is_known(int result, uint32_t gpu);
 // True when `r` is an earlier failure's error coming back: then only that is recorded.

@@ -4,7 +4,6 @@
 
 #include "entries.h"
 #include "stack.h"
-#include "stack_python.h"
 #include "trail.h"
 
 #include <stdio.h>
@@ -15,43 +14,6 @@ bool nk_core_is_serious(int result)
 {
     return result == 214 || result == 220 || (result >= 700 && result <= 721) || result == NK_CUDA_OUT_OF_MEMORY ||
            result == NK_CUDA_INVALID_SOURCE;
-}
-
-// ---- stacks
-
-static struct nk_rec_frame frame_at(const void *address)
-{
-    struct nk_rec_frame frame = {.address = (uintptr_t)address};
-    // A return address may be the first byte after a call that does not return: look one byte before it.
-    const char *call = (const char *)address - 1;
-    struct nk_dso dso;
-    struct nk_symbol symbol;
-    if (!nk_dso_find(call, &dso)) return frame;
-    frame.library = nk_core_library_at(call);
-    frame.offset = (uintptr_t)address - dso.base;
-    if (nk_stack_symbol(call, &symbol)) return frame;
-    frame.symbol = nk_core_text(symbol.name);
-    frame.displacement = symbol.displacement + 1;
-    return frame;
-}
-
-// Without our own frames: they tell nothing about the program.
-static uint32_t add_stack(void)
-{
-    enum { ROOM = 64 };
-    void *addresses[ROOM];
-    struct nk_rec_frame frames[ROOM];
-    size_t walked = nk_stack_walk(addresses, ROOM), count = 0;
-    struct nk_dso ours = {0};
-    nk_dso_find(&nk_core, &ours);
-    for (size_t i = 0; i < walked; i++) {
-        uintptr_t address = (uintptr_t)addresses[i];
-        if (address < ours.start || address >= ours.end) frames[count++] = frame_at(addresses[i]);
-    }
-    if (!count) return 0;
-    struct nk_rec_stack stack = {.id = ++nk_core.stacks, .n = (uint32_t)count};
-    nk_writer_add(&nk_core.writer, NK_REC_STACK, &stack, sizeof stack, frames, count * sizeof *frames);
-    return stack.id;
 }
 
 // Where the program itself made the call: past the shared runtime, whose own calls of the driver are hooked too.
@@ -69,28 +31,6 @@ static const void *program_of(const void *caller)
         passed |= inside;
     }
     return caller;
-}
-
-struct python_frames {
-    uint32_t count;
-    struct nk_rec_python_frame frame[NK_PYTHON_FRAMES];
-};
-
-static void keep_python(void *to, const struct nk_python_frame *seen)
-{
-    struct python_frames *frames = to;
-    frames->frame[frames->count++] = (struct nk_rec_python_frame){
-        .file = nk_core_text(seen->file), .function = nk_core_text(seen->function), .line = seen->line};
-}
-
-static uint32_t add_python(void)
-{
-    struct python_frames frames = {0};
-    if (!strcmp(nk_core.settings.stack, "off") || !nk_python_stack(keep_python, &frames)) return 0;
-    struct nk_rec_python python = {.id = ++nk_core.python_stacks, .n = frames.count};
-    nk_writer_add(&nk_core.writer, NK_REC_PYTHON, &python, sizeof python, frames.frame,
-                  frames.count * sizeof *frames.frame);
-    return python.id;
 }
 
 // ---- failures
@@ -150,16 +90,26 @@ static void add_failure(struct nk_failure *failure, const struct nk_event *event
         .at_end = event->at_end,
     };
     failure->counter = nk_writer_counter(&nk_core.writer, &record.counter);
-    if (!event->at_end) { // else it would be that of the end
-        record.stack = add_stack();
-        record.python = add_python();
-    }
+    if (!event->at_end) // else it would be that of the end
+        failure->place[failure->places++] = nk_core_place(&record.stack, &record.python, NULL, 0);
     __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED);
     nk_writer_add(&nk_core.writer, NK_REC_FAILURE, &record, sizeof record, NULL, 0);
     if (event->pinned == NK_PINNED_TRAIL) nk_core_trail(failure->id);
     // 400: what 12.8 and 12.9 runtimes answer, EAGER, for a kernel whose fat binary was refused at their start.
     if (nk_result_is_image(event->result) || event->result == NK_CUDA_INVALID_HANDLE)
         nk_core_explain(event->kernel, container);
+}
+
+// The first times, and then ever more seldom: a program may fail in a loop.
+static void add_place(struct nk_failure *failure, const struct nk_event *event)
+{
+    struct nk_rec_place record = {.failure = failure->id, .nth = *failure->counter};
+    bool turn = record.nth <= 8 || !(record.nth & (record.nth - 1));
+    if (!turn || failure->places == NK_MOST_PLACES || event->kind == NK_FAILED_PROBE || event->at_end) return;
+    uint64_t key = nk_core_place(&record.stack, &record.python, failure->place, failure->places);
+    if (!key) return;
+    failure->place[failure->places++] = key;
+    nk_writer_add(&nk_core.writer, NK_REC_PLACE, &record, sizeof record, NULL, 0);
 }
 
 void nk_core_fail(const struct nk_event *seen)
@@ -177,9 +127,10 @@ void nk_core_fail(const struct nk_event *seen)
         nk_core.unrecorded++;
         return;
     }
-    if (failure)
+    if (failure) {
         __atomic_fetch_add(failure->counter, 1, __ATOMIC_RELAXED);
-    else {
+        add_place(failure, &event);
+    } else {
         failure = nk_got(calloc(1, sizeof *failure));
         if (!failure || nk_table_put(&nk_core.failures_by_key, key, failure)) {
             free(failure);
@@ -230,7 +181,7 @@ static void add_surfaced(struct nk_failure *failure, enum nk_entry_id api, int r
         .thread = nk_thread_id(),
         .time = nk_core_time(),
     };
-    if (record.later) record.stack = add_stack();
+    if (record.later) nk_core_place(&record.stack, NULL, NULL, 0);
     nk_writer_add(&nk_core.writer, NK_REC_SURFACED, &record, sizeof record, NULL, 0);
 }
 

@@ -55,6 +55,7 @@ enum nk_record_type {
     NK_REC_GRAPH = 19,
     NK_REC_TRAIL = 20,
     NK_REC_PASSED = 21,
+    NK_REC_PLACE = 22,
 };
 
 // Tail: `size` bytes of text, not NUL-terminated (it may hold any byte but NUL).
@@ -231,6 +232,13 @@ struct nk_rec_python_frame {
 // Tail: n nk_rec_python_frame, innermost first; 128 at most.
 struct nk_rec_python {
     uint32_t id, n;
+};
+
+// A failure came again, from another place than before. The first few of them are looked at, and later ever fewer.
+struct nk_rec_place {
+    uint32_t failure, stack, python;
+    uint32_t reserved;
+    uint64_t nth; // this time: 2 the second, ...
 };
 
 // The kernels that a graph launches, each once. Tail: n nk_rec_graph_kernel, in the order of the graph's nodes.

@@ -85,6 +85,12 @@ struct nk_run_python {
     uint32_t count;
 };
 
+struct nk_run_place {
+    struct nk_rec_place r;
+    const struct nk_run_stack *stack;   // or NULL
+    const struct nk_run_python *python; // or NULL
+};
+
 struct nk_run_surfaced {
     struct nk_rec_surfaced r;
     struct nk_run_library *library;
@@ -161,12 +167,13 @@ struct nk_run {
     struct nk_run_python *pythons;
     struct nk_run_failure *failures;
     struct nk_run_surfaced *surfaced;
+    struct nk_run_place *places; // further ones of failures
     struct nk_run_graph *graphs;
     struct nk_run_trail *trails; // those of a failure follow each other
     uint32_t *notes;             // string ids
     struct nk_rec_passed *passed;
     size_t gpu_count, library_count, container_count, load_count, kernel_count, stack_count, python_count,
-        failure_count, surfaced_count, graph_count, trail_count, note_count, passed_count;
+        failure_count, surfaced_count, place_count, graph_count, trail_count, note_count, passed_count;
 };
 
 // 0, or -1 with a sentence that names the path: it cannot be read, or is no recording. Free it in both cases.

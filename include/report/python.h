@@ -8,6 +8,6 @@
 // "train.py:12 in forward  <-  train.py:23 in main", labelled "at": the innermost frames of the program itself; those
 // of installed packages and of the standard library only where there are no others. `python` may be NULL. True when
 // something was written.
-bool nk_row_python(struct nk_page *page, struct nk_run *run, const struct nk_run_python *python);
+bool nk_row_python(struct nk_page *page, struct nk_run *run, const struct nk_run_python *python, const char *label);
 
 #endif

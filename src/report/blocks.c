@@ -123,6 +123,21 @@ static void stack(struct nk_page *page, const struct nk_run_stack *frames, const
     }
 }
 
+// Where the same failed again: the lines of Python, or where there are none the native stack.
+static void other_places(struct nk_page *page, struct nk_run *run, const struct nk_run_failure *f, struct nk_buf *line)
+{
+    enum { MOST = 3 };
+    size_t more = 0;
+    for (size_t i = 0; i < run->place_count; i++) {
+        const struct nk_run_place *p = &run->places[i];
+        if (p->r.failure != f->r.id || more++ >= MOST) continue;
+        if (!nk_row_python(page, run, p->python, "also")) stack(page, p->stack, "also", line);
+    }
+    if (more <= MOST) return;
+    nk_words_count(line, more - MOST, "more place", "more places");
+    nk_page_buf(page, 4, "", NK_STYLE_PLAIN, line);
+}
+
 // Launched although it had been refused: the driver then has another error for it.
 static bool of_nothing(const struct nk_run_failure *f)
 {
@@ -234,7 +249,8 @@ static void failure(struct nk_page *page, struct nk_run *run, const struct nk_ru
     nk_row_trail(page, run, f);
     why(page, f);
     contradiction(page, f, &line);
-    stack(page, f->stack, nk_row_python(page, run, f->python) ? "" : "at", &line);
+    stack(page, f->stack, nk_row_python(page, run, f->python, "at") ? "" : "at", &line);
+    other_places(page, run, f, &line);
     read_by(page, run, f, &line);
     nk_buf_free(&line);
 }

@@ -42,6 +42,19 @@ static json_t *native_stack(const struct nk_json_at *at, const struct nk_run_sta
     return list;
 }
 
+static json_t *other_places(const struct nk_json_at *at, const struct nk_run_failure *f)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < at->run->place_count; i++) {
+        const struct nk_run_place *p = &at->run->places[i];
+        if (p->r.failure == f->r.id)
+            json_array_append_new(list,
+                                  json_pack("{s:o, s:o, s:o}", "time", nk_json_number(p->r.nth), "native_stack",
+                                            native_stack(at, p->stack), "python_stack", python_stack(at, p->python)));
+    }
+    return list;
+}
+
 static json_t *surfaced(const struct nk_json_at *at, const struct nk_run_surfaced *s)
 {
     if (!s) return json_null();
@@ -98,6 +111,7 @@ void nk_json_add_failure(const struct nk_json_at *at, const struct nk_run_failur
                         json_integer(f->kernel || !f->container ? 0 : f->container->names_total));
     json_object_set_new(object, "native_stack", native_stack(at, f->stack));
     json_object_set_new(object, "python_stack", python_stack(at, f->python));
+    json_object_set_new(object, "other_places", other_places(at, f));
     json_object_set_new(object, "contradiction", json_boolean(f->contradiction));
     json_object_set_new(object, "graph", nk_json_graph(at, f->graph));
     json_object_set_new(object, "trail", nk_json_trail(at, f));

@@ -329,6 +329,17 @@ static bool take_trail(struct nk_run *run, const struct nk_record *record)
     return true;
 }
 
+static bool take_place(struct nk_run *run, const struct nk_record *record)
+{
+    struct nk_run_place *place = &run->places[run->place_count];
+    nk_record_head(record, &place->r, sizeof place->r);
+    place->stack = BY_ID(run, stack, place->r.stack);
+    place->python = BY_ID(run, python, place->r.python);
+    const struct nk_run_failure *failure = BY_ID(run, failure, place->r.failure);
+    run->place_count += failure != NULL;
+    return failure != NULL;
+}
+
 static bool take_surfaced(struct nk_run *run, const struct nk_record *record)
 {
     struct nk_run_surfaced *s = &run->surfaced[run->surfaced_count];
@@ -346,14 +357,6 @@ static bool take_note(struct nk_run *run, const struct nk_record *record)
     struct nk_rec_note r;
     nk_record_head(record, &r, sizeof r);
     run->notes[run->note_count++] = r.text;
-    return true;
-}
-
-static bool take_passed(struct nk_run *run, const struct nk_record *record)
-{
-    struct nk_rec_passed r;
-    nk_record_head(record, &r, sizeof r);
-    run->passed[run->passed_count++] = r;
     return true;
 }
 
@@ -392,12 +395,14 @@ static bool take(struct nk_run *run, const struct nk_record *record)
         return take_trail(run, record);
     case NK_REC_SURFACED:
         return take_surfaced(run, record);
+    case NK_REC_PLACE:
+        return take_place(run, record);
     case NK_REC_EXIT:
         return nk_record_head(record, &run->exit, sizeof run->exit), run->has_exit = true;
     case NK_REC_NOTE:
         return take_note(run, record);
     case NK_REC_PASSED:
-        return take_passed(run, record);
+        return nk_record_head(record, &run->passed[run->passed_count++], sizeof *run->passed), true;
     default:
         return true; // of a newer writer
     }
@@ -414,13 +419,15 @@ static bool make_room(struct nk_run *run, const size_t n[])
     run->stacks = nk_run_alloc(run, n[NK_REC_STACK] * sizeof *run->stacks);
     run->pythons = nk_run_alloc(run, n[NK_REC_PYTHON] * sizeof *run->pythons);
     run->failures = nk_run_alloc(run, n[NK_REC_FAILURE] * sizeof *run->failures);
+    run->places = nk_run_alloc(run, n[NK_REC_PLACE] * sizeof *run->places);
     run->surfaced = nk_run_alloc(run, n[NK_REC_SURFACED] * sizeof *run->surfaced);
     run->graphs = nk_run_alloc(run, n[NK_REC_GRAPH] * sizeof *run->graphs);
     run->trails = nk_run_alloc(run, n[NK_REC_TRAIL] * sizeof *run->trails);
     run->passed = nk_run_alloc(run, n[NK_REC_PASSED] * sizeof *run->passed);
     run->notes = nk_run_alloc(run, n[NK_REC_NOTE] * sizeof *run->notes);
     return run->texts && run->gpus && run->libraries && run->containers && run->loads && run->kernels && run->stacks &&
-           run->pythons && run->failures && run->surfaced && run->graphs && run->trails && run->notes && run->passed;
+           run->pythons && run->failures && run->places && run->surfaced && run->graphs && run->trails && run->notes &&
+           run->passed;
 }
 
 static void count_up(struct nk_run *run)
@@ -437,7 +444,7 @@ static void count_up(struct nk_run *run)
     }
 }
 
-enum { TYPES = NK_REC_PASSED + 1 };
+enum { TYPES = NK_REC_PLACE + 1 };
 
 // The process may still be writing: only what the first walk counted is taken, so that no array runs over.
 static int fill(struct nk_run *run, struct nk_err *err)

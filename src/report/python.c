@@ -43,7 +43,7 @@ static void file_name(struct nk_buf *out, struct nk_run *run, const char *file, 
     nk_words_redacted(out, shown, full);
 }
 
-bool nk_row_python(struct nk_page *page, struct nk_run *run, const struct nk_run_python *python)
+bool nk_row_python(struct nk_page *page, struct nk_run *run, const struct nk_run_python *python, const char *label)
 {
     struct nk_buf line = {0}, frame = {0};
     const char *outermost = "";
@@ -60,13 +60,13 @@ bool nk_row_python(struct nk_page *page, struct nk_run *run, const struct nk_run
         nk_buf_format(&frame, " in %s", f->function);
         // A frame is broken over two lines only when one cannot hold it.
         if (line.size && line.size + frame.size > nk_page_room(page)) {
-            nk_page_buf(page, 4, rows++ ? "" : "at", NK_STYLE_PLAIN, &line);
+            nk_page_buf(page, 4, rows++ ? "" : label, NK_STYLE_PLAIN, &line);
             nk_buf_text(&line, frame.data + 2);
         } else
             nk_buf_text(&line, frame.data ? frame.data : "");
         nk_buf_clear(&frame);
     }
-    nk_page_buf(page, 4, rows ? "" : "at", NK_STYLE_PLAIN, &line);
+    nk_page_buf(page, 4, rows ? "" : label, NK_STYLE_PLAIN, &line);
     nk_buf_free(&line);
     nk_buf_free(&frame);
     return shown;

@@ -45,6 +45,27 @@ def test_a_function_that_is_not_exported_is_named_by_the_files_symbol_table(run,
     assert lines.index("not_exported  calls_from_static") + 1 == lines.index("exported  calls_from_static")
 
 
+def test_another_place_where_the_same_kernel_fails_is_told(run, program):
+    """Without Python it is the native stack that tells the places apart; a loop is one place."""
+    out = run(program("ways", "12.4", GOOD, BAD, more=["-lpthread", "-ldl"]), "vfork")
+    failure = claims.one_failure(out.report)
+    place, = failure["other_places"]
+    assert (failure["count"], place["time"], place["python_stack"]) == (2, 2, [])
+    first, again = ([f["offset"] for f in stack if not f["folded"]] for stack in (failure["native_stack"], place["native_stack"]))
+    assert len(first) == len(again) > 3 and first != again
+    assert "    also  " in out.text
+
+
+@pytest.mark.parametrize("version,static", [("11.8", False), ("12.4", False), ("12.9", True), ("13.5", False), ("13.5", True)])
+def test_a_kernel_that_fails_in_a_loop_has_one_place(run, program, version, static):
+    """Though a runtime does more the first time, and later may not ask the driver any more."""
+    out = run(program("threads", version, GOOD, BAD, static=static, more=["-lpthread"]), 1, 100)
+    failures = out.report["failures"]
+    seen = 1 if (version, static) == ("12.9", True) else 100  # a static runtime of 12 asks the driver once
+    assert sum(f["count"] for f in failures) == seen
+    assert [f["other_places"] for f in failures] == [[]] * len(failures), failures
+
+
 def test_a_stripped_file_still_tells_its_offsets(run, app):
     tool("strip", app)
     out = run(app)

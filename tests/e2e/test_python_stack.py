@@ -142,6 +142,30 @@ def test_the_report_shows_the_lines_above_the_native_stack(run, misfit, script):
     assert re.match(r" {10}libffi", lines[at + 2]), lines[at + 2]
 
 
+AGAIN = """
+def other():
+    return inner()
+for i in range(20):
+    outer()
+for i in range(5):
+    other()
+exec("\\n" * 99 + "for i in range(100): inner()")
+"""
+
+
+def test_other_lines_on_which_the_same_fails_are_told_each_once(run, misfit, script):
+    """Each of the first eight times is looked at, and then the 16th, the 32nd, ..."""
+    out = run(sys.executable, script(AGAIN), misfit)
+    failure = claims.one_failure(out.report)
+    assert failure["count"] == 125
+    places = [(p["time"], [s["line"] for s in p["python_stack"]]) for p in failure["other_places"]]
+    assert places == [(32, [5, 100, 19])], places
+    assert "    also  program.py:5 in inner  <-  <string>:100 in <module>" in out.text, out.text
+    fewer = run(sys.executable, script(AGAIN.replace("range(20)", "range(1)")), misfit)
+    assert [(p["time"], p["python_stack"][1]["function"]) for p in claims.one_failure(fewer.report)["other_places"]] == [
+        (2, "other"), (7, "<module>")]
+
+
 def test_frames_of_the_program_come_before_those_of_the_standard_library(run, misfit, script):
     out = run(sys.executable, script("t = threading.Thread(target=outer)\nt.start()\nt.join()"), misfit)
     assert "    at    program.py:5 in inner  <-  program.py:11 in outer\n" in out.text

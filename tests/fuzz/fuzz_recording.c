@@ -28,14 +28,16 @@ static size_t head_of(uint8_t type)
         [NK_REC_NAMES] = sizeof(struct nk_rec_names),         [NK_REC_FAILURE] = sizeof(struct nk_rec_failure),
         [NK_REC_STACK] = sizeof(struct nk_rec_stack),         [NK_REC_SURFACED] = sizeof(struct nk_rec_surfaced),
         [NK_REC_COUNTERS] = sizeof(struct nk_rec_counters),   [NK_REC_EXIT] = sizeof(struct nk_rec_exit),
-        [NK_REC_NOTE] = sizeof(struct nk_rec_note),           [NK_REC_PYTHON] = sizeof(struct nk_rec_python)};
+        [NK_REC_NOTE] = sizeof(struct nk_rec_note),           [NK_REC_PYTHON] = sizeof(struct nk_rec_python),
+        [NK_REC_GRAPH] = sizeof(struct nk_rec_graph),         [NK_REC_TRAIL] = sizeof(struct nk_rec_trail),
+        [NK_REC_PASSED] = sizeof(struct nk_rec_passed),       [NK_REC_PLACE] = sizeof(struct nk_rec_place)};
     return type < sizeof sizes / sizeof *sizes ? sizes[type] : 8;
 }
 
 static void frame(struct nk_buf *out, const uint8_t *data, size_t size)
 {
     for (size_t at = 0; at + 2 <= size;) {
-        uint8_t type = data[at] % (NK_REC_PYTHON + 2);
+        uint8_t type = data[at] % (NK_REC_PLACE + 2);
         size_t tail = data[at + 1], head = head_of(type), whole = 8 + head + tail, padding = (8 - whole % 8) % 8;
         at += 2;
         struct nk_record_header header = {(uint32_t)(whole + padding), type, (uint16_t)head};
