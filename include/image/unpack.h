@@ -5,6 +5,7 @@
 #ifndef NK_IMAGE_UNPACK_H
 #define NK_IMAGE_UNPACK_H
 
+#include "base/scratch.h"
 #include "image/fatbin.h"
 
 // Bounds before anything is allocated: the announced size may be at most NK_UNPACK_MAX, and at most so many times the
@@ -21,9 +22,9 @@
 struct nk_unpacked {
     struct nk_bytes bytes;   // the image
     struct nk_bytes payload; // what was decoded last
-    uint8_t *memory;
-    size_t capacity, size; // size: decoded bytes in memory, 0 none
-    void *context;         // of libzstd
+    struct nk_scratch memory;
+    size_t size;   // decoded bytes in memory, 0 none
+    void *context; // of libzstd
 };
 
 // Decodes one image; `limit` (0: NK_UNPACK_MAX) bounds its decoded size further. A stored image is not copied.

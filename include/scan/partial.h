@@ -5,6 +5,7 @@
 #ifndef NK_SCAN_PARTIAL_H
 #define NK_SCAN_PARTIAL_H
 
+#include "base/scratch.h"
 #include "image/fatbin.h"
 
 // Start from {0}.
@@ -14,9 +15,9 @@ struct nk_partial {
     uint64_t size; // of the whole image
     struct nk_bytes payload;
     uint8_t codec;
-    uint8_t *memory;
-    size_t capacity, taken; // taken: bytes of the payload that zstd has read
-    void *context;          // of libzstd
+    struct nk_scratch memory;
+    size_t taken;  // bytes of the payload that zstd has read
+    void *context; // of libzstd
 };
 
 // Starts on an image; nothing is decoded yet. False when that is not for this reader: a concatenated or scrambled

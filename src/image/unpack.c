@@ -37,21 +37,9 @@ static int check(const struct nk_entry_view *entry, uint64_t limit, struct nk_er
     return 0;
 }
 
-static int reserve(struct nk_unpacked *unpacked, uint64_t size, struct nk_err *err)
-{
-    if (size <= unpacked->capacity) return 0;
-    // The old contents are of no use: free first, so that both never exist together.
-    free(unpacked->memory);
-    unpacked->capacity = 0;
-    unpacked->memory = nk_got(malloc((size_t)size));
-    if (!unpacked->memory) return nk_fail(err, NK_ERR_MEMORY, "no memory for an image of %llu bytes", LLU(size));
-    unpacked->capacity = (size_t)size;
-    return 0;
-}
-
 static int decode_lz4(struct nk_unpacked *unpacked, const struct nk_entry_view *entry, struct nk_err *err)
 {
-    int size = LZ4_decompress_safe((const char *)entry->payload.data, (char *)unpacked->memory,
+    int size = LZ4_decompress_safe((const char *)entry->payload.data, (char *)unpacked->memory.data,
                                    (int)entry->payload.size, (int)entry->unpacked);
     if (size < 0)
         return nk_fail(err, NK_ERR_BAD_INPUT, "the LZ4 block of %zu bytes is damaged: liblz4 stopped at byte %d",
@@ -75,8 +63,8 @@ static int decode_zstd(struct nk_unpacked *unpacked, const struct nk_entry_view 
 {
     if (!unpacked->context) unpacked->context = ZSTD_createDCtx();
     if (!unpacked->context) return nk_fail(err, NK_ERR_MEMORY, "no memory for the zstd decoder");
-    size_t size = ZSTD_decompressDCtx(unpacked->context, unpacked->memory, (size_t)entry->unpacked, entry->payload.data,
-                                      entry->payload.size);
+    size_t size = ZSTD_decompressDCtx(unpacked->context, unpacked->memory.data, (size_t)entry->unpacked,
+                                      entry->payload.data, entry->payload.size);
     if (ZSTD_isError(size)) return zstd_failed(size, entry->payload.size, err);
     if (size != entry->unpacked)
         return nk_fail(err, NK_ERR_BAD_INPUT, "the zstd frame was expected to hold %llu bytes, it holds %zu",
@@ -87,7 +75,8 @@ static int decode_zstd(struct nk_unpacked *unpacked, const struct nk_entry_view 
 static int decode(struct nk_unpacked *unpacked, const struct nk_entry_view *entry, struct nk_err *err)
 {
     unpacked->size = 0;
-    if (reserve(unpacked, entry->unpacked, err)) return -1;
+    if (!nk_scratch_reserve(&unpacked->memory, entry->unpacked))
+        return nk_fail(err, NK_ERR_MEMORY, "no memory for an image of %llu bytes", LLU(entry->unpacked));
     bool lz4 = entry->image.codec == NK_CODEC_LZ4;
     if (lz4 ? decode_lz4(unpacked, entry, err) : decode_zstd(unpacked, entry, err)) return -1;
     unpacked->size = (size_t)entry->unpacked;
@@ -105,7 +94,7 @@ int nk_unpack(struct nk_unpacked *unpacked, const struct nk_entry_view *entry, u
         bool again = (entry->image.flags & NK_IMAGE_CONCATENATED) && unpacked->size == entry->unpacked &&
                      unpacked->payload.data == all.data && unpacked->payload.size == all.size;
         if (!again && decode(unpacked, entry, err)) return -1;
-        all = nk_bytes(unpacked->memory, unpacked->size);
+        all = nk_bytes(unpacked->memory.data, unpacked->size);
     }
     if (!nk_bytes_part(all, entry->part, entry->part_size, &unpacked->bytes))
         return nk_fail(err, NK_ERR_BAD_INPUT, "an image of %llu bytes at %llu was expected inside %zu decoded bytes",
@@ -115,7 +104,7 @@ int nk_unpack(struct nk_unpacked *unpacked, const struct nk_entry_view *entry, u
 
 void nk_unpack_free(struct nk_unpacked *unpacked)
 {
-    free(unpacked->memory);
+    nk_scratch_free(&unpacked->memory);
     ZSTD_freeDCtx(unpacked->context);
     *unpacked = (struct nk_unpacked){0};
 }

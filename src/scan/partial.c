@@ -21,17 +21,6 @@ static bool within_bounds(const struct nk_entry_view *entry)
     return small || size / (lz4 ? NK_UNPACK_RATIO_LZ4 : NK_UNPACK_RATIO_ZSTD) <= stored;
 }
 
-// By doubling: each piece of memory is new to the process, page by page, and what is not touched costs nothing.
-static bool reserve(struct nk_partial *p, uint64_t size)
-{
-    if (size <= p->capacity) return true;
-    if (size < 2 * (uint64_t)p->capacity) size = 2 * (uint64_t)p->capacity;
-    free(p->memory);
-    p->memory = malloc((size_t)size);
-    p->capacity = p->memory ? (size_t)size : 0;
-    return p->memory != NULL;
-}
-
 bool nk_partial_begin(struct nk_partial *p, const struct nk_entry_view *entry)
 {
     p->payload = entry->payload;
@@ -45,8 +34,9 @@ bool nk_partial_begin(struct nk_partial *p, const struct nk_entry_view *entry)
         return true;
     }
     p->size = entry->unpacked;
-    if (p->codec == NK_CODEC_UNKNOWN || !within_bounds(entry) || !reserve(p, entry->unpacked)) return false;
-    p->data = p->memory;
+    if (p->codec == NK_CODEC_UNKNOWN || !within_bounds(entry) || !nk_scratch_reserve(&p->memory, entry->unpacked))
+        return false;
+    p->data = p->memory.data;
     if (p->codec == NK_CODEC_LZ4) return true;
     if (!p->context) p->context = ZSTD_createDCtx();
     return p->context && !ZSTD_isError(ZSTD_decompressBegin(p->context));
@@ -57,7 +47,7 @@ static bool more_lz4(struct nk_partial *p, uint64_t want)
     uint64_t target = want > p->have * 4 ? want : p->have * 4;
     if (target < FIRST) target = FIRST;
     if (target > p->size) target = p->size;
-    int got = LZ4_decompress_safe_partial((const char *)p->payload.data, (char *)p->memory, (int)p->payload.size,
+    int got = LZ4_decompress_safe_partial((const char *)p->payload.data, (char *)p->memory.data, (int)p->payload.size,
                                           (int)target, (int)target);
     if (got == (int)target) p->have = (size_t)target; // less: a cut block, whose end liblz4 1.9.3 decodes wrongly
     return p->have >= want;
@@ -68,7 +58,7 @@ static bool more_zstd(struct nk_partial *p, uint64_t want)
     while (p->have < want) {
         size_t next = ZSTD_nextSrcSizeToDecompress(p->context);
         if (!next || next > p->payload.size - p->taken) return false;
-        size_t got = ZSTD_decompressContinue(p->context, p->memory + p->have, (size_t)p->size - p->have,
+        size_t got = ZSTD_decompressContinue(p->context, p->memory.data + p->have, (size_t)p->size - p->have,
                                              p->payload.data + p->taken, next);
         if (ZSTD_isError(got)) return false;
         p->taken += next;
@@ -86,7 +76,7 @@ bool nk_partial_more(struct nk_partial *p, uint64_t want)
 
 void nk_partial_free(struct nk_partial *p)
 {
-    free(p->memory);
+    nk_scratch_free(&p->memory);
     ZSTD_freeDCtx(p->context);
     *p = (struct nk_partial){0};
 }

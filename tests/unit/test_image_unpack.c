@@ -52,7 +52,7 @@ static void a_stored_image_is_not_copied(void **state)
     struct nk_entry_view entry = packed(&buf, MAKE_STORED);
     assert_int_equal(nk_unpack(&unpacked, &entry, 1, NULL), 0); // nor is it bounded
     assert_ptr_equal(unpacked.bytes.data, entry.payload.data);
-    assert_null(unpacked.memory);
+    assert_null(unpacked.memory.data);
     nk_unpack_free(&unpacked);
     nk_buf_free(&buf);
 }
@@ -181,7 +181,7 @@ static void images_of_one_concatenated_entry_are_decoded_once(void **state)
     entry.part_size = 100;
     assert_int_equal(nk_unpack(&unpacked, &entry, 0, NULL), 0);
     assert_memory_equal(unpacked.bytes.data, contents, 100);
-    unpacked.memory[1000] = 'x'; // would be overwritten by a second decoding
+    unpacked.memory.data[1000] = 'x'; // would be overwritten by a second decoding
     entry.part = 1000;
     assert_int_equal(nk_unpack(&unpacked, &entry, 0, NULL), 0);
     assert_int_equal(unpacked.bytes.size, 100);
