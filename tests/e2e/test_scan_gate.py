@@ -56,6 +56,14 @@ def test_each_rule_fails_on_what_it_names_and_on_nothing_else(request, which, gp
         assert [f["rule"] for f in out["findings"]] == ([rule] if rule in rules else [])
 
 
+def test_the_rule_unknown_fails_on_what_could_not_be_read_and_the_others_do_not(store, tmp_path):
+    path = tmp_path / "cut.fatbin"
+    path.write_bytes(images.container(store, ["80", "90"], K).read_bytes()[:-300])
+    (finding,) = scan("--gpu", "sm_90", "--fail-on", "unknown", path, code=GATE)["findings"]
+    assert finding["rule"] == "unknown" and finding["text"].startswith("all 2 kernels: ")
+    assert scan("--gpu", "sm_90", "--fail-on", "none,partly,hollow,jit", path, code=3)["findings"] == []
+
+
 def test_a_failed_rule_is_told_below_the_text(partly):
     done = command("scan", "--gpu", "sm_80", "--fail-on", "none,partly", partly)
     assert done.returncode == GATE
