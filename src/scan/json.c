@@ -214,10 +214,11 @@ static json_t *one_library(const struct nk_scan_library *library, const struct n
 static json_t *origin(const char *from, const struct nk_scan_show *show)
 {
     struct nk_buf out = {0};
+    if (!*from) return json_null();
     size_t kind = !strncmp(from, "file:", 5) ? 5 : !strncmp(from, "editable:", 9) ? 9 : 0;
     nk_buf_add(&out, from, kind);
     nk_scan_shown(&out, from + kind, show->full_paths);
-    return out.size ? buf(&out) : json_null();
+    return buf(&out);
 }
 
 static json_t *one_item(const struct nk_scan_item *item, const struct nk_scan_show *show)
