@@ -229,12 +229,14 @@ static void body(struct nk_page *page, struct nk_run *run, const struct nk_sums 
     gpus(page, run);
     nk_block_failures(page, run);
     if (nothing_failed && sums->ended_badly && !run->failure_count)
-        nk_block_refused(page, run); // its end is the failure: the fix follows it
+        nk_block_refused(page, run);                    // its end is the failure: the fix follows it
+    bool doubts = nothing_failed && !sums->ended_badly; // they are what the fix is for
+    if (doubts) nk_block_doubts(page, run);
     nk_block_fixes(page, run, NULL);
     nk_block_asked_late(page, run, nothing_failed && sums->ended_badly);
     if (nothing_failed && sums->ended_badly && run->failure_count) nk_block_refused(page, run);
     if (nothing_failed && sums->ended_badly) nk_block_sought(page, run);
-    nk_block_doubts(page, run);
+    if (!doubts) nk_block_doubts(page, run);
     others(page, run);
     if (!(nothing_failed && sums->ended_badly) || sums->asked_coped) nk_block_asked(page, run);
     notes(page, run, false);

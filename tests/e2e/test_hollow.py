@@ -135,3 +135,9 @@ def test_what_another_gpu_would_run_empty_is_told_from_a_recording(run, store):
     out = run(app, "a", "b")
     text = command("report", "--gpu", "sm_86", out.recordings[0]).stdout
     assert "1 would do nothing" in text and "EMPTY" in text
+
+
+def test_what_to_do_about_an_empty_body_is_advised_below_the_kernel(run, store):
+    out = run(hollow_program(store, "12.9", True, {"80": EMPTY, "90": LARGE}, {"80": LARGE, "90": LARGE}), "a", "b")
+    assert "choose another back end of the library" in out.report["advice"][0]["text"]
+    assert out.text.index("EMPTY   k_a") < out.text.index("fix   ")
