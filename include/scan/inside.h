@@ -12,6 +12,8 @@
 
 struct archive; // of libarchive
 
+#define NK_ARCHIVE_CUT "it was cut short: the directory at its end is missing"
+
 // The archive that was asked for, with everything nested in it. Several threads read parts of it.
 struct nk_outer {
     const struct nk_scan_options *options;
@@ -19,6 +21,7 @@ struct nk_outer {
     const char *path;
     uint64_t size, limit; // of the file; bytes that may come out of it
     bool asked;           // for it by name
+    bool cut;             // a zip file without the directory at its end
     struct archive *file; // NULL: a zip file, read by scan/zip.h
     atomic_bool stopped;  // too much came out of it
     pthread_mutex_t lock; // of the progress:

@@ -23,6 +23,9 @@ struct nk_zip_member {
     bool regular; // no folder, no link
 };
 
+// Is there the end of a directory near the end of the file? A zip file without one was cut short. (In every build.)
+bool nk_zip_has_end(nk_zip_read_at read_at, void *user, uint64_t size);
+
 struct nk_zip;
 // NULL when the file is not for this reader, or this build has no fast inflate.
 struct nk_zip *nk_zip_open(nk_zip_read_at read_at, void *user, uint64_t size);

@@ -105,6 +105,15 @@ static void take_part(void *user, void *job)
     free(part);
 }
 
+// A zip file may be cut behind all its members, and those are read without its directory.
+static void tell_cut(struct whole *whole)
+{
+    struct nk_scan *said = &whole->part.said;
+    bool told = false;
+    for (size_t i = 0; i < said->problem_count; i++) told |= !strcmp(said->problems[i].text, NK_ARCHIVE_CUT);
+    if (whole->outer.cut && !told) nk_scan_problem_add(said, whole->outer.path, NK_ARCHIVE_CUT);
+}
+
 static void read_parts(struct whole *whole)
 {
     const struct nk_crew_jobs jobs = {next_part, read_part, take_part, whole};
@@ -122,13 +131,17 @@ void nk_scan_archive(struct nk_scan *scan, const char *path, bool asked, const s
     struct stat st = {0};
     struct whole whole = {.outer = {.options = options, .how = options->how, .path = path, .asked = asked}};
     struct nk_outer *outer = &whole.outer;
+    char first[4];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 ? stat(path, &st) : fstat(file, &st)) st.st_size = 0;
     outer->how.threads = 1;
     outer->size = (uint64_t)st.st_size;
     outer->limit = outer->size * NK_ARCHIVE_RATIO + NK_ARCHIVE_FREE;
     whole.zip = file < 0 ? NULL : nk_zip_open(read_at, &file, outer->size);
+    bool zip = file >= 0 && read_at(&file, 0, first, sizeof first) && !memcmp(first, "PK\3\4", sizeof first);
+    outer->cut = zip && !whole.zip && !nk_zip_has_end(read_at, &file, outer->size);
     read_parts(&whole);
+    tell_cut(&whole);
     nk_part_hand_over(&whole.part, scan, path);
     nk_zip_close(whole.zip);
     if (file >= 0) close(file);

@@ -48,10 +48,10 @@ static void problem(struct nk_reading *r, const char *member, const char *text)
 }
 
 // libarchive's words, without the noise of its file names.
-static const char *words(struct archive *from)
+static const char *words(const struct nk_outer *outer, struct archive *from)
 {
     const char *text = la->archive_error_string(from);
-    return text ? text : "cannot be read";
+    return outer->cut ? NK_ARCHIVE_CUT : text ? text : "cannot be read";
 }
 
 // ---- bytes of a member
@@ -93,7 +93,7 @@ static int64_t read_piece(struct member *m, uint8_t *into, size_t size)
         const void *data = NULL;
         int result = la->archive_read_data_block(m->from, &data, &p->left, &p->at);
         if (result == ARCHIVE_EOF) return 0;
-        if (result < ARCHIVE_OK) return nk_fail(&m->err, NK_ERR_BAD_INPUT, "%s", words(m->from));
+        if (result < ARCHIVE_OK) return nk_fail(&m->err, NK_ERR_BAD_INPUT, "%s", words(m->r->outer, m->from));
         if (p->at < p->next) return nk_fail(&m->err, NK_ERR_BAD_INPUT, "its parts are out of order");
         p->data = data;
     }
@@ -386,7 +386,7 @@ static void read_members(struct nk_reading *r, struct archive *from, const char 
             if (none && !asked)
                 r->part.said.others++;
             else if (!told)
-                problem(r, prefix, words(from));
+                problem(r, prefix, words(r->outer, from));
             return;
         }
         any = true;
@@ -406,7 +406,7 @@ void nk_inside_all(struct nk_reading *r)
     else if (la->archive_read_open_filename(outer->file, outer->path, BLOCK) == ARCHIVE_OK)
         read_members(r, outer->file, "", 0, outer->asked);
     else if (outer->asked)
-        problem(r, "", words(outer->file));
+        problem(r, "", words(outer, outer->file));
     else
         r->part.said.others++;
 }

@@ -146,6 +146,16 @@ static bool find_end64(struct nk_zip *zip, uint64_t end, struct place *place)
            nk_bytes_u64(view, 40, &place->size) && nk_bytes_u64(view, 48, &place->start);
 }
 
+bool nk_zip_has_end(nk_zip_read_at read_at, void *user, uint64_t size)
+{
+    size_t tail = size < LONGEST_END ? (size_t)size : LONGEST_END;
+    uint8_t *bytes = malloc(tail + 1);
+    bool read = bytes && tail >= END_SIZE && read_at(user, size - tail, bytes, tail);
+    bool found = read && memmem(bytes, tail - END_SIZE + 4, "PK\5\6", 4); // all of it
+    free(bytes);
+    return found;
+}
+
 // The end of the directory is the last thing in the file, but for a comment.
 static bool find_directory(struct nk_zip *zip, uint64_t size, struct place *place)
 {

@@ -275,13 +275,14 @@ def test_a_cut_archive_is_named_and_what_came_before_the_cut_is_read(library, tm
     assert [p["path"] for p in out["problems"]] == [f"{path}: b.so"]
 
 
-def test_a_cut_wheel_is_named(library, tmp_path):
+@pytest.mark.parametrize("lost", [3, 20, 100, 250, 400, 2000])
+def test_a_cut_wheel_is_named_wherever_it_was_cut(library, tmp_path, lost):
     path = wheel(tmp_path / "whole.whl", library)
     cut = tmp_path / "cut.whl"
-    cut.write_bytes(path.read_bytes()[:-400])
+    cut.write_bytes(path.read_bytes()[:-lost])
     out = scan(cut, path, code=3)
-    assert len(out["problems"]) >= 1 and cut.name in out["problems"][0]["path"]
-    assert "made/lib/libmade.so" in libraries(out)
+    assert [p["text"] for p in out["problems"]] == ["it was cut short: the directory at its end is missing"]
+    assert cut.name in out["problems"][0]["path"] and "made/lib/libmade.so" in libraries(out)
 
 
 def test_an_encrypted_member_is_named(library, tmp_path):
