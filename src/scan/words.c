@@ -175,6 +175,14 @@ static void part(struct nk_buf *out, uint64_t some, uint64_t all)
         nk_scan_count(out, all, "kernel", "kernels");
 }
 
+static void also(struct nk_buf *out, uint64_t kernels, const char *words)
+{
+    if (!kernels) return;
+    nk_buf_text(out, "; ");
+    nk_scan_number(out, kernels);
+    nk_buf_format(out, " %s", words);
+}
+
 void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_scan_counts *c)
 {
     uint64_t all = c->native + c->jit + c->hollow + c->none + c->unknown;
@@ -208,10 +216,9 @@ void nk_scan_detail(struct nk_buf *out, enum nk_scan_word word, const struct nk_
     default:
         part(out, c->native, all);
     }
-    if (!c->hollow) return;
-    nk_buf_text(out, "; ");
-    nk_scan_number(out, c->hollow);
-    nk_buf_text(out, " present but empty");
+    if (word == NK_SCAN_PARTLY) also(out, c->jit, "compiled from PTX at the first use");
+    if (word == NK_SCAN_PARTLY) also(out, c->unknown, "unknown");
+    also(out, c->hollow, "present but empty");
 }
 
 void nk_scan_not_native(struct nk_buf *out, const struct nk_scan_library *library, const struct nk_target *gpu,

@@ -151,6 +151,9 @@ def verdict(store, words, gpu, outside=()):
         ([["80"]], "sm_86", "native", None, "all 2 kernels"),
         ([["ptx80"]], "sm_90", "jit", None, "all 2 kernels compiled from PTX at the first use"),
         ([["80"], ["75"]], "sm_80", "partly", "no-image", "2 of 4 kernels do not run: there is no image for this GPU"),
+        ([["ptx75"], ["75"], ["90a"], ["90"]], "sm_90", "partly", "no-image",
+         "2 of 8 kernels do not run: there is no image for this GPU (kernels of the same names in other containers do); "
+         "2 compiled from PTX at the first use"),
         ([["80"]], "sm_90", "none", "no-image", "all 2 kernels do not run: there is no image for this GPU"),
         ([["80"]], "sm_87", "none", None, "all 2 kernels do not run"),
         ([["90a"]], "sm_100", "none", None, "all 2 kernels do not run"),
