@@ -19,7 +19,7 @@
 #define END64_SIZE     56u
 #define LONGEST_END    (END_SIZE + 65535u)
 #define MOST_DIRECTORY (256u << 20)
-#define INPUT          (512u << 10) // at each end of it ISA-L copies 64 KB: not at all that often
+#define INPUT          (128u << 10) // small: who decodes may have to wait for one that is being read
 #define FIRST_INPUT    4096u
 #define METHOD_STORED  0
 #define METHOD_DEFLATE 8
@@ -43,7 +43,7 @@ struct nk_zip {
     uint64_t start; // of the directory in the file: members end before
 };
 
-enum { INPUTS = 2 };
+enum { INPUTS = 16 };
 
 struct nk_zip_reader {
     const struct nk_zip *zip;
