@@ -70,6 +70,7 @@ struct nk_doctor_python {
     const char *prefix, *base;    // base: of a virtual environment the Python that it was made from, else ""
     const char *kind;             // "venv", "conda", "system", "" unknown
     const char *version, *full;   // "3.11", "3.11.7"
+    bool uv;                      // uv made the environment, which so has no pip of its own
     const char *why;              // no Python: the sentence that says why
     struct nk_doctor_site *sites; // in the order in which they are searched
     size_t site_count, site_room;

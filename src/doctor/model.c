@@ -77,14 +77,15 @@ static const char *python_of(const struct nk_doctor *doctor)
     return doctor->python.shown && *doctor->python.shown ? doctor->python.shown : "python3";
 }
 
-// Who installs here: what the package came by; where that is not known, what a package that matters came by.
+// Who installs here: what the package came by; where that is not known, what a package that matters came by, or what
+// the environment was made with.
 static enum nk_installer installer(const struct nk_doctor *doctor, const struct nk_doctor_package *package)
 {
     if (package && *package->installer) return nk_installer_of(package->installer);
     for (size_t i = 0; i < doctor->package_count; i++)
         if (doctor->packages[i]->known && !doctor->packages[i]->hidden)
             return nk_installer_of(doctor->packages[i]->installer);
-    return NK_PIP;
+    return doctor->python.uv ? NK_UV : NK_PIP;
 }
 
 const char *nk_doctor_install(struct nk_doctor *doctor, const struct nk_doctor_package *package,

@@ -184,6 +184,7 @@ static void place(struct nk_doctor *doctor, const char *exe)
         p->prefix = venv;
         p->base = parent(doctor, home);
         p->kind = "venv";
+        p->uv = *value_of(doctor, config.data, "uv");
         p->full = value_of(doctor, config.data, "version");
         if (!*p->full) p->full = value_of(doctor, config.data, "version_info");
         const char *dot = strchr(p->full, '.'), *second = dot ? strchr(dot + 1, '.') : NULL;

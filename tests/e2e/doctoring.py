@@ -11,6 +11,8 @@ Nothing in a staged environment can be run: its python is an empty file. Doctor 
 import functools
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -103,6 +105,14 @@ def run(*arguments, python=None, env=None, sm=None, driver=13000, home="/nonexis
     return subprocess.run([COMMAND, "doctor", *map(str, words)], env=full, capture_output=True, text=True, timeout=TIMEOUT, **process)
 
 
+def can_be_run(command):
+    """A build of torch's own indexes is asked of the index that has it, and a shell understands the command."""
+    shlex.split(command)
+    assert "{" not in command and "==\"" not in command, command
+    for build in re.findall(r'"(?:torch|torchvision|torchaudio)==[^"+]*\+([^"]+)"', command):
+        assert f"--index-url https://download.pytorch.org/whl/{build}" in command, command
+
+
 def doctor(*arguments, code=0, **how):
     """The JSON of a doctor that ends with that code, checked."""
     done = run("--json", *arguments, **how)
@@ -110,6 +120,9 @@ def doctor(*arguments, code=0, **how):
     assert not done.stderr, done.stderr
     out = checked(done.stdout, "nokernel-doctor-1.json")
     assert sum(f["primary"] for f in out["findings"]) <= 1
+    for finding in out["findings"]:
+        for command in (finding["verify"], *(r["command"] or "" for r in finding["repairs"])):
+            can_be_run(command)
     return out
 
 

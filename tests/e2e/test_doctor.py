@@ -427,6 +427,14 @@ def test_d303_an_active_environment_that_is_not_the_python_that_runs(tmp_path):
     assert "D303" not in codes(doctor(*ASKED, env={**path, "VIRTUAL_ENV": str(runs.folder)}))
 
 
+def test_an_empty_environment_that_uv_made_gets_the_commands_of_uv(tmp_path):
+    runs, other = (Environment(tmp_path, place=place, whole=False) for place in ("/runs", "/other"))
+    config = runs.folder / "pyvenv.cfg"
+    config.write_text(config.read_text() + "uv = 0.13.9\n")
+    out = doctor(*ASKED, env={"PATH": str(runs.python.parent), "VIRTUAL_ENV": str(other.folder)})
+    assert finding(out, "D303")["repairs"][0]["command"] == f"uv pip install --python {runs.python} PACKAGE"
+
+
 def test_d304_a_package_of_the_users_folder_comes_first(tmp_path, library):
     python = Environment(tmp_path, place="/python", base=None)
     python.install("torch", "2.4.1+cu121", {"torch/lib/libtorch_cuda.so": library("80")})

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 import scanning
-from doctoring import Environment, checked, run as run_doctor
+from doctoring import Environment, can_be_run, checked, run as run_doctor
 from fixtures import images
 
 GPU = ("--gpu", "sm_80@580", "--recordings", "none")
@@ -36,7 +36,10 @@ def saved(env, tmp_path):
 def compare(where, saved, *more, code=0, **how):
     done = run_doctor(*(how.pop("gpu", GPU)), "--json", "--compare", saved, *more, python=where, **how)
     assert done.returncode == code, done.stderr
-    return checked(done.stdout, "nokernel-doctor-compare-1.json")
+    out = checked(done.stdout, "nokernel-doctor-compare-1.json")
+    for back in out["back"]:
+        can_be_run(back["command"])
+    return out
 
 
 def changes(out):
