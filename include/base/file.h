@@ -1,8 +1,8 @@
-// file.h - a file mapped for reading.
+// file.h - a file mapped for reading, or read.
 //
 // nk_file_open maps a regular file privately and read-only; nk_file_close unmaps it. A file that shrinks while it is
 // mapped makes a read of the lost pages raise SIGBUS: only map files that nobody rewrites in place (installed
-// libraries, finished recordings).
+// libraries).
 #ifndef NK_BASE_FILE_H
 #define NK_BASE_FILE_H
 
@@ -19,6 +19,11 @@ struct nk_file {
 
 // 0, or -1 with a sentence that names the path: it does not exist, is no regular file, cannot be read or mapped.
 int nk_file_open(struct nk_file *file, const char *path, struct nk_err *err);
+// The same, but the bytes are read into memory: for files that somebody may still write, cut or take away, and where a
+// page that cannot be read (a file server that is gone) must be an error and no signal. What is lost meanwhile is
+// zeros. One that is larger than NK_FILE_MOST_READ bytes is mapped all the same.
+enum { NK_FILE_MOST_READ = 64 << 20 };
+int nk_file_read(struct nk_file *file, const char *path, struct nk_err *err);
 // Tells the system that few pages, far apart, will be read: it then does not read ahead.
 void nk_file_scattered(const struct nk_file *file);
 void nk_file_close(struct nk_file *file);

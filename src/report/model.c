@@ -469,7 +469,7 @@ int nk_run_read(struct nk_run *run, const char *path, struct nk_err *err)
 {
     *run = (struct nk_run){0};
     char *whole = realpath(path, NULL);
-    if (nk_file_open(&run->file, path, err) || nk_reader_open(&run->reader, run->file.bytes, path, err)) {
+    if (nk_file_read(&run->file, path, err) || nk_reader_open(&run->reader, run->file.bytes, path, err)) {
         free(whole);
         return -1;
     }

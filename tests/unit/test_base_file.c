@@ -102,6 +102,20 @@ TEST(a_file_stays_readable_after_it_was_removed)
     nk_file_close(&file);
 }
 
+TEST(a_file_that_was_read_stays_what_it_was_when_it_is_cut)
+{
+    (void)state;
+    struct nk_file file;
+    assert_int_equal(nk_file_read(&file, path, NULL), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_true(nk_bytes_equal(file.bytes, nk_bytes("abc", 3)));
+    nk_file_close(&file);
+    assert_int_equal(nk_file_read(&file, path, NULL), 0);
+    assert_int_equal(file.bytes.size, 0);
+    nk_file_close(&file);
+    assert_int_equal(nk_file_read(&file, "/nonexistent/file", NULL), -1);
+}
+
 TEST(a_file_that_does_not_exist_is_refused_by_name)
 {
     (void)state;
@@ -156,6 +170,7 @@ static const struct CMUnitTest tests[] = {
     T(an_empty_file_is_an_empty_view),
     T(a_closed_file_can_be_closed_again),
     T(a_file_stays_readable_after_it_was_removed),
+    T(a_file_that_was_read_stays_what_it_was_when_it_is_cut),
     T(a_file_that_does_not_exist_is_refused_by_name),
     T(a_folder_is_refused),
     T(a_device_is_refused),
