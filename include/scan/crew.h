@@ -37,7 +37,7 @@ struct nk_task {
 };
 // False when there is no other thread: then do it now.
 bool nk_crew_offer(struct nk_crew *crew, struct nk_task *task);
-// Returns when it was done: does it, if nobody has begun.
+// Returns when it was done: does it, if nobody has begun, and others while it waits.
 void nk_crew_finish(const struct nk_worker *worker, struct nk_task *task);
 
 // A stream that a job reads from, and that others may read ahead of it. `read` is called by one thread at a time, and

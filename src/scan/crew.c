@@ -88,7 +88,7 @@ void nk_crew_finish(const struct nk_worker *worker, struct nk_task *task)
     struct nk_crew *crew = worker->crew;
     pthread_mutex_lock(&crew->lock);
     if (!task->begun) do_task(task, worker);
-    while (!task->done) pthread_cond_wait(&crew->changed, &crew->lock);
+    while (!task->done) wait_busily(worker);
     pthread_mutex_unlock(&crew->lock);
 }
 

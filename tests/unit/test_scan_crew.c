@@ -228,6 +228,52 @@ static void a_task_is_done_once_by_whoever_has_time(void **state)
     }
 }
 
+// The first task ends when the second was done.
+struct pair {
+    struct nk_task first, second;
+    atomic_bool begun, done;
+    bool missed;
+    int jobs;
+};
+
+static void do_first(void *user, int worker)
+{
+    struct pair *pair = user;
+    (void)worker;
+    pair->begun = true;
+    for (int i = 0; !pair->done && i < 100000; i++) usleep(100);
+    pair->missed = !pair->done;
+}
+
+static void do_second(void *user, int worker) { ((struct pair *)user)->done = worker >= 0; }
+
+static void *next_pair(void *user)
+{
+    struct pair *pair = user;
+    return pair->jobs-- > 0 ? pair : NULL;
+}
+
+static void offer_pair(void *user, void *job, const struct nk_worker *worker)
+{
+    struct pair *pair = job;
+    (void)user;
+    pair->first = (struct nk_task){.work = do_first, .user = pair};
+    pair->second = (struct nk_task){.work = do_second, .user = pair};
+    assert_true(nk_crew_offer(worker->crew, &pair->first));
+    while (!pair->begun) usleep(100);
+    assert_true(nk_crew_offer(worker->crew, &pair->second));
+    nk_crew_finish(worker, &pair->first);
+    nk_crew_finish(worker, &pair->second);
+}
+
+static void who_waits_for_a_task_does_another_one(void **state)
+{
+    (void)state;
+    struct pair pair = {.jobs = 1};
+    assert_int_equal(nk_crew_run(&(struct nk_crew_jobs){next_pair, offer_pair, take_nothing, &pair}, 2, NULL), 0);
+    assert_false(pair.missed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +283,7 @@ int main(void)
         cmocka_unit_test(who_would_wait_for_bytes_prepares_what_reading_them_needs),
         cmocka_unit_test(reading_ahead_may_be_stopped_at_any_time),
         cmocka_unit_test(a_task_is_done_once_by_whoever_has_time),
+        cmocka_unit_test(who_waits_for_a_task_does_another_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
