@@ -11,6 +11,7 @@
 #include "wait.h"
 
 #include <errno.h>
+#include <time.h>
 
 static struct nk_budget budget; // for markers
 
@@ -172,15 +173,24 @@ void nk_trail_wait_context(struct nk_trail_wait *wait, CUcontext context)
     errno = saved;
 }
 
-// A stream's place is given to another one under the lock only. Where it is taken, something is not learnt, no more.
-void nk_trail_waited(const struct nk_trail_wait *wait)
+static void learn(const struct nk_trail_wait *wait)
 {
-    if (!wait->count || pthread_mutex_trylock(&nk_trail_lock)) return;
     for (unsigned i = 0; i < wait->count; i++) {
         struct nk_trail_track *s = &nk_trail_tracks[wait->stream[i].place];
         if (s->born == wait->stream[i].born) nk_trail_have_ended(s, wait->stream[i].launched);
     }
-    pthread_mutex_unlock(&nk_trail_lock);
+}
+
+// A stream's place is given to another one under the lock only. Where it is taken, something is not learnt, no more.
+void nk_trail_waited(const struct nk_trail_wait *wait)
+{
+    bool inside = nk_thread.inside;
+    nk_thread.inside = true; // a signal handler may launch, or exit
+    if (wait->count && !pthread_mutex_trylock(&nk_trail_lock)) {
+        learn(wait);
+        pthread_mutex_unlock(&nk_trail_lock);
+    }
+    nk_thread.inside = inside;
 }
 
 // ---- ends
@@ -228,13 +238,22 @@ static CUresult ask_track(struct nk_trail_track *s, CUstream *asked)
     return r;
 }
 
+// Another thread may hold it for as long as the driver likes.
+static bool lock_soon(void)
+{
+    for (int turn = 0; turn < 100; turn++) {
+        if (!pthread_mutex_trylock(&nk_trail_lock)) return true;
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    }
+    return false;
+}
+
 bool nk_trail_ask(unsigned *cursor, struct nk_trail_asked *out)
 {
     bool inside = nk_thread.inside, asked = false;
     nk_thread.inside = true;
-    while (!asked && *cursor < nk_trail_places) {
+    while (!asked && *cursor < nk_trail_places && lock_soon()) { // neither it nor its context is destroyed meanwhile
         struct nk_trail_track *s = &nk_trail_tracks[nk_trail_place_of[(*cursor)++]];
-        pthread_mutex_lock(&nk_trail_lock); // neither it nor its context is destroyed meanwhile
         uint64_t launched = s->key ? s->launched : 0, ended = launched ? nk_trail_ended(s, launched) : 0;
         asked = ended < launched && !s->context->ending && s->context->handle == s->context_handle;
         if (asked) {

@@ -165,12 +165,15 @@ void nk_trail_stream_gone(CUstream stream)
 // With the lock: its streams may just be asked (nk_trail_ask).
 void nk_trail_context_ending(CUcontext handle)
 {
+    bool inside = nk_thread.inside;
+    nk_thread.inside = true; // a signal handler may launch, or exit
     for (int i = 0; handle && i < MOST_CONTEXTS; i++) {
         if (contexts[i].handle != handle) continue;
-        pthread_mutex_lock(&nk_trail_lock);
+        if (!inside) pthread_mutex_lock(&nk_trail_lock); // else this thread may hold it
         contexts[i].ending = true;
-        pthread_mutex_unlock(&nk_trail_lock);
+        if (!inside) pthread_mutex_unlock(&nk_trail_lock);
     }
+    nk_thread.inside = inside;
 }
 
 void nk_trail_context_ended(CUcontext handle, bool goes_on)
