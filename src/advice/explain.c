@@ -94,7 +94,25 @@ static bool by_number(struct nk_explained *out, const char *word)
     return true;
 }
 
-// The longest text of a result that stands in a message.
+// The number in "CUDA error 209 at x.cu:3", "CUDA driver error: 209", "Cuda failure 209"; 0.
+static int number_in(const char *message)
+{
+    static const char *const whose[] = {"", "driver ", "runtime "}, *const what[] = {"error", "failure"};
+    for (const char *at = message; (at = strcasestr(at, "cuda ")); at++)
+        for (size_t i = 0; i < 6; i++) {
+            const char *word = at + 5 + strlen(whose[i / 2]), *digits = word + strlen(what[i % 2]);
+            if (strncasecmp(at + 5, whose[i / 2], strlen(whose[i / 2])) ||
+                strncasecmp(word, what[i % 2], strlen(what[i % 2])))
+                continue;
+            digits += strspn(digits, " :=(#");
+            if (!strncasecmp(digits, "code", 4)) digits += 4 + strspn(digits + 4, " :=(");
+            size_t size = strspn(digits, "0123456789");
+            if (size && size < 4 && nk_result_find(atoi(digits))) return atoi(digits);
+        }
+    return 0;
+}
+
+// The longest text of a result that stands in a message; else its number.
 static bool by_message(struct nk_explained *out, const char *word)
 {
     const struct nk_result *best = NULL;
@@ -107,6 +125,7 @@ static bool by_message(struct nk_explained *out, const char *word)
             in = true;
         if (in && (!best || strlen(result->text) > strlen(best->text))) best = result;
     }
+    if (!best && number_in(word)) best = nk_result_find(number_in(word));
     if (best) explain_result(out, best->code, best);
     return best;
 }

@@ -61,8 +61,23 @@ static void what_stops_a_program_before_any_kernel_is_known_too(void **state)
     tells("RuntimeError: operator torchvision::nms does not exist", "torchvision does not belong to this torch");
     tells("flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
           "another version");
+    tells("cuDNN error: CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH", "cuDNN refuses this GPU");
+    tells("Found Tesla P100 which is too old to be supported by the triton GPU compiler", "Triton does not compile");
+    tells("OSError: CUDA_HOME environment variable is not set. Please set it", "no CUDA toolkit is found");
+    tells("Failed to initialize NVML: Driver/library version mismatch", "of two versions");
     tells("The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4).",
           "CUDA_HOME");
+}
+
+static void the_number_in_a_message_is_enough(void **state)
+{
+    (void)state;
+    tells("CUDA error 209 at kernel.cu:3", "209 cuda");
+    tells("CUDA driver error: 222", "222 cuda");
+    tells("Cuda failure 98", "98 cuda");
+    tells("CUDA runtime error code=700", "700 cuda");
+    if (*explain("CUDA error 12345") || *explain("exit code 1") || *explain("CUDA errors"))
+        fail_msg("a number that is no result");
 }
 
 static void every_result_is_known(void **state)
@@ -287,6 +302,7 @@ int main(void)
         T(an_error_is_known_by_number_and_by_both_names),
         T(an_error_is_known_by_the_message_that_programs_print),
         T(what_stops_a_program_before_any_kernel_is_known_too),
+        T(the_number_in_a_message_is_enough),
         T(every_result_is_known),
         T(codes_of_old_runtimes_point_to_those_of_today),
         T(every_architecture_runs_its_own_code_and_names_its_toolkits),
