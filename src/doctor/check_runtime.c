@@ -129,21 +129,28 @@ static void elsewhere(struct nk_doctor *doctor, const struct nk_doctor_library *
     }
 }
 
-// "nvidia-cudnn-cu12" of "libcudnn.so.9" for a package of CUDA 12; "" where the name is not certain.
+// The command that installs "nvidia-cudnn-cu12" for "libcudnn.so.9" and a package of CUDA 12; "" where the name is not
+// certain. What is part of the toolkit has no suffix any more since CUDA 13.
 static const char *package_with(struct nk_doctor *doctor, const struct nk_doctor_package *of, const char *library,
                                 int cuda)
 {
     static const struct {
         const char *library, *package;
-    } known[] = {{"libcudart", "cuda-runtime"},   {"libcublas", "cublas"},       {"libcudnn", "cudnn"},
-                 {"libcufft", "cufft"},           {"libcurand", "curand"},       {"libcusolver", "cusolver"},
-                 {"libcusparseLt", "cusparselt"}, {"libcusparse", "cusparse"},   {"libnccl", "nccl"},
-                 {"libnvrtc", "cuda-nvrtc"},      {"libnvJitLink", "nvjitlink"}, {"libcupti", "cuda-cupti"}};
+        bool apart; // no part of the toolkit
+    } known[] = {
+        {"libcudart", "cuda-runtime", false},  {"libcublas", "cublas", false},       {"libcudnn", "cudnn", true},
+        {"libcufft", "cufft", false},          {"libcurand", "curand", false},       {"libcusolver", "cusolver", false},
+        {"libcusparseLt", "cusparselt", true}, {"libcusparse", "cusparse", false},   {"libnccl", "nccl", true},
+        {"libnvrtc", "cuda-nvrtc", false},     {"libnvJitLink", "nvjitlink", false}, {"libcupti", "cuda-cupti", false},
+        {"libnvshmem_host", "nvshmem", true}};
     struct nk_buf out = {0};
     const char *install = nk_doctor_install(doctor, of, NK_INSTALL);
-    for (size_t i = 0; i < sizeof known / sizeof *known && !out.size && *install; i++)
-        if (!strncmp(library, known[i].library, strlen(known[i].library)) && cuda >= 11000 && cuda < 13000)
-            nk_buf_format(&out, "%snvidia-%s-cu%d", install, known[i].package, cuda / 1000);
+    if (!*install || cuda < 11000 || cuda >= 14000) return "";
+    for (size_t i = 0; i < sizeof known / sizeof *known && !out.size; i++) {
+        if (strncmp(library, known[i].library, strlen(known[i].library))) continue;
+        nk_buf_format(&out, "%snvidia-%s", install, known[i].package);
+        if (cuda < 13000 || known[i].apart) nk_buf_format(&out, "-cu%d", cuda / 1000);
+    }
     return nk_doctor_keep_buf(doctor, &out);
 }
 

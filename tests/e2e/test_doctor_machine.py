@@ -310,6 +310,19 @@ def test_d501_a_library_that_is_found_nowhere(tmp_path, store):
     assert "D501" not in codes(asked(env))
 
 
+@pytest.mark.parametrize("version, library, package", [
+    ("2.4.1+cu121", "libcudnn.so.9", "nvidia-cudnn-cu12"), ("2.9.1+cu130", "libcudart.so.13", "nvidia-cuda-runtime"),
+    ("2.9.1+cu130", "libcublasLt.so.13", "nvidia-cublas"), ("2.9.1+cu130", "libcudnn.so.9", "nvidia-cudnn-cu13"),
+    ("2.9.1+cu130", "libcusparseLt.so.0", "nvidia-cusparselt-cu13"),
+])
+def test_d501_names_the_package_as_the_cuda_of_torch_calls_it(tmp_path, store, version, library, package):
+    env = Environment(tmp_path)
+    made, _ = needing(store, "libtorch_cuda.so", library, rpath=RPATH)
+    env.install("torch", version, {"torch/lib/libtorch_cuda.so": made})
+    command = finding(asked(env), "D501", "torch")["repairs"][0]["command"]
+    assert command == f"/venv/bin/python -m pip install {package}"
+
+
 def test_d501_advises_what_the_package_itself_requires(tmp_path, store):
     env = Environment(tmp_path)
     made, _ = needing(store, "libtorch_cuda.so", "libcudart.so.12", rpath=RPATH)
