@@ -44,7 +44,8 @@ static void headline(struct writing *w)
         nk_words_count(&line, ran, "kernel launched", "kernels launched");
         nk_buf_text(&line, ", all had an image for their GPU");
     } else {
-        nk_buf_text(&line, ": no kernel was launched");
+        nk_buf_text(&line,
+                    v->report_count ? ": no kernel was launched" : ": neither a recording nor a report was found");
     }
     if (line.data) nk_page_sentence(&w->page, 0, line.data);
     nk_buf_free(&line);

@@ -231,6 +231,12 @@ def test_a_broken_file_is_named_in_one_line_and_the_rest_is_merged(recordings, t
     assert err.count("\n") == 1 and name in err and says in err, err
 
 
+def test_a_folder_without_reports_is_said_to_have_none(tmp_path):
+    (tmp_path / "notes.txt").write_text("hello\n")
+    done = command("merge", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and "neither a recording nor a report was found" in done.stdout
+
+
 def test_broken_files_of_folders_and_archives_are_named_in_the_order_of_their_names(recordings, tmp_path):
     broken = b'{"schema": "nokernel-report/1", "recordings": ['
     for name in ("d.json", "b.json", "c.json"):
