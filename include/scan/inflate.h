@@ -16,7 +16,8 @@ void nk_inflate_free(struct nk_inflate *inflate);
 void nk_inflate_begin(struct nk_inflate *inflate);
 // Decodes from *in, of which it takes off what it has used, into up to `size` bytes of `out`. Returns how many there
 // are, which may be none until there is more input; -1 when the stream is damaged, and all that comes before the damage
-// was returned, whatever the sizes. *ended: that was all of the stream.
+// was returned. Where there is much room, ISA-L counts up to some hundred bytes too many there, which mean nothing.
+// *ended: that was all of the stream.
 int64_t nk_inflate_more(struct nk_inflate *inflate, struct nk_bytes *in, void *out, size_t size, bool *ended);
 // The CRC-32 of zip files: of what came before (0 at first) and these bytes.
 uint32_t nk_inflate_crc(uint32_t before, const void *data, size_t size);

@@ -40,7 +40,7 @@ void nk_zip_reader_free(struct nk_zip_reader *reader);
 // Starts on a member; what is left of the one before is skipped, at no cost.
 void nk_zip_reader_begin(struct nk_zip_reader *reader, const struct nk_zip_member *member);
 // As nk_stream_read, of this member: -1 also when it turns out to be larger than announced, and at its end when its
-// size or checksum is wrong. All bytes before the damage come first, whatever the sizes.
+// size or checksum is wrong. All bytes before the damage come first.
 int64_t nk_zip_read(void *reader, void *into, size_t size, struct nk_err *err);
 // Reads packed bytes of the member that nk_zip_read will want next: for another thread that has nothing else to do. It
 // may be called at any time from the return of nk_zip_reader_begin up to its next call. False when there is nothing to

@@ -232,6 +232,8 @@ static int read_library(struct member *m, int64_t size, size_t most, struct nk_s
         result = nk_scan_bytes(library, nk_bytes(whole.data, whole.size), &m->r->outer->how, err);
     else if (!m->failed && !whole.failed)
         result = read_passing(m, &whole, library, err);
+    // How much of it is read before an error is noticed means nothing.
+    if (!all && result && size > 0) library->size = (uint64_t)size;
     if (library->box_count && !all) nk_scan_library_identify(library, nk_bytes(m->first, m->peeked));
     nk_buf_free(&whole);
     return result;
