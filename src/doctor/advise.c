@@ -87,7 +87,6 @@ void nk_check_advise_build(struct nk_doctor *doctor, struct nk_doctor_finding *f
     if (doctor->driver.cuda) about.target.driver = doctor->driver.cuda;
     about.verdict = (struct nk_verdict){.runs = NK_RUNS_NONE, .reason = NK_REASON_NO_IMAGE};
     nk_advise(&about, doctor->language, &finding->advice);
-    if (finding->advice.count) nk_buf_clear(&finding->remedy);
     nk_buf_free(&loan.origin);
     nk_buf_free(&path);
 }

@@ -22,6 +22,7 @@ static void cpu_build(struct nk_doctor *doctor, struct nk_doctor_package *torch)
         nk_check_advise_build(doctor, f);
     else
         f->severity = NK_SEVERITY_NOTE;
+    if (f->advice.count) nk_buf_clear(&f->remedy);
 }
 
 // CUDA 11 and later start on any driver of their major version (minor-version compatibility).
@@ -38,6 +39,9 @@ static void old_driver(struct nk_doctor *doctor, struct nk_doctor_package *p)
     char branch[NK_NAME_TEXT];
     nk_doctor_see(f, "CUDA %d needs a driver for CUDA %d.0 or newer%s%s", p->cuda / 1000, p->cuda / 1000,
                   *nk_name_driver(branch, p->cuda / 1000 * 1000) ? ", number " : "", branch);
+    // A build for this driver, where there is one that can be installed.
+    if (doctor->gpu_count && nk_same_package(p->name, "torch")) nk_check_advise_build(doctor, f);
+    if (f->advice.count && !f->advice.repair[0].command.size) nk_advice_free(&f->advice);
 }
 
 void nk_check_framework(struct nk_doctor *doctor)

@@ -202,7 +202,15 @@ def test_d113_an_architecture_that_is_not_known(env):
 def test_d114_a_driver_older_than_the_frameworks_cuda(env):
     found = finding(live(env, driver=11080), "D114", "torch")
     assert found["text"] == "the driver is for CUDA 11.8, torch 2.4.1+cu121 was built with CUDA 12.1"
+    driver, build = found["repairs"][:2]
+    assert driver["text"].startswith("a newer driver") and not driver["safe"] and build["command"].endswith(
+        '"torch==2.4.1+cu118" --index-url https://download.pytorch.org/whl/cu118')
     assert "D114" not in codes(live(env, driver=12000))
+
+
+def test_d114_where_no_build_starts_on_the_driver_none_is_advised(env):
+    (repair,) = finding(live(env, driver=9000), "D114", "torch")["repairs"]
+    assert repair["text"].startswith("a newer driver") and not repair["command"]
 
 
 def test_d115_ptx_without_the_drivers_compiler(tmp_path, library):
