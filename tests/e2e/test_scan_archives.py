@@ -190,7 +190,7 @@ def test_memory_stays_below_300_mb_on_a_wheel_of_3_gb_in_one_member(library, tmp
         start = out.seek(34 + size)
         directory = b"PK\1\2" + struct.pack("<H", 20) + fields + struct.pack("<HHHII", 0, 0, 0, 0, 0) + b"a.so"
         out.write(directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(directory), start, 0))
-    assert peak("-j", "2", path, problem="a.so: its checksum is wrong") < 300_000
+    assert peak("-j", "2", path, problem=": a.so: ") < 300_000
 
 
 def test_what_is_said_about_an_archive_does_not_depend_on_the_number_of_threads(library, large, tmp_path):
