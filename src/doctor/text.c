@@ -52,15 +52,18 @@ static void sentence(struct nk_page *page, const char *label, const char *text)
     nk_page_prose(page, 4, label, NK_STYLE_STRONG, text);
 }
 
-// The repair of the catalogue, like one of the advice.
-static void own_repair(struct nk_page *page, const struct nk_doctor *doctor, const struct nk_doctor_finding *f)
+// The repair of the catalogue, then those of the advice.
+static void repairs(struct nk_page *page, const struct nk_doctor *doctor, const struct nk_doctor_finding *f)
 {
-    struct nk_advice advice = {.language = doctor->language, .count = 1};
-    const struct nk_finding_text *text = nk_finding(f->name);
-    if (!f->remedy.size) return;
-    advice.repair[0] = (struct nk_repair){.text = f->remedy, .command = f->command, .safe_because = text->safety};
-    if (!f->command.size) advice.repair[0].command = (struct nk_buf){0};
-    nk_block_repairs(page, &advice, NULL);
+    struct nk_advice all = {.language = doctor->language};
+    struct nk_buf none = {0};
+    if (f->remedy.size)
+        all.repair[all.count++] = (struct nk_repair){.text = f->remedy,
+                                                     .command = f->command.size ? f->command : none,
+                                                     .safe_because = nk_finding(f->name)->safety};
+    for (size_t i = 0; i < f->advice.count && all.count < NK_REPAIRS_MOST; i++)
+        all.repair[all.count++] = f->advice.repair[i];
+    nk_block_repairs(page, &all, NULL);
 }
 
 static void one(struct nk_page *page, const struct nk_doctor *doctor, const struct nk_doctor_finding *f)
@@ -77,8 +80,7 @@ static void one(struct nk_page *page, const struct nk_doctor *doctor, const stru
     lines(page, "seen", &f->evidence);
     sentence(page, "means", text->means[doctor->language]);
     sentence(page, "not", text->not_means[doctor->language]);
-    own_repair(page, doctor, f);
-    nk_block_repairs(page, &f->advice, NULL);
+    repairs(page, doctor, f);
     sentence(page, "check", text_of(&f->verify));
 }
 

@@ -10,7 +10,7 @@ import time
 import pytest
 import scanning
 from conftest import SIM, preload, without_privilege
-from doctoring import Environment, area, codes, doctor, finding
+from doctoring import Environment, area, codes, doctor, finding, run as run_doctor
 from fixtures import images
 
 pytestmark = pytest.mark.sanitized
@@ -206,6 +206,11 @@ def test_d114_a_driver_older_than_the_frameworks_cuda(env):
     assert driver["text"].startswith("a newer driver") and not driver["safe"] and build["command"].endswith(
         '"torch==2.4.1+cu118" --index-url https://download.pytorch.org/whl/cu118')
     assert "D114" not in codes(live(env, driver=12000))
+
+
+def test_d114_the_text_ranks_the_repairs(env):
+    text = run_doctor("--recordings", "none", python=env, sm=80, driver=11080).stdout
+    assert text.index("    fix   a newer driver") < text.index("    or    the same torch 2.4.1, built for CUDA 11.8")
 
 
 def test_d114_where_no_build_starts_on_the_driver_none_is_advised(env):
