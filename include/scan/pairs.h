@@ -19,17 +19,20 @@ struct nk_scan_pair *nk_scan_pairs(const struct nk_scan *old, const struct nk_sc
 
 enum { NK_SCAN_TARGETS = 64 };
 
+// What became of the body of a kernel of both, for a target: empty in the new one only, or in the old one only.
+enum nk_scan_turn { NK_SCAN_EMPTIED, NK_SCAN_FILLED, NK_SCAN_TURNS };
+
 // A target that some of the kernels gained or lost.
 struct nk_scan_change {
-    struct nk_scan_arch arch; // kind, target; no ISA
-    bool in_old, in_new;      // does any image of the library have it?
-    uint64_t gained, lost;    // kernels of both that have it in one only
-    uint64_t emptied, filled; // kernels of both that are empty there in the new one only, in the old one only
-    unsigned bit;             // in the targets of struct nk_scan_moved
+    struct nk_scan_arch arch;       // kind, target; no ISA
+    bool in_old, in_new;            // does any image of the library have it?
+    uint64_t gained, lost;          // kernels of both that have it in one only
+    uint64_t turned[NK_SCAN_TURNS]; // kernels of both
+    unsigned bit;                   // in the targets of struct nk_scan_turned
 };
 
-// A kernel of both whose body for some targets became empty, or was and is no longer.
-struct nk_scan_moved {
+// A kernel, and the targets for which its body took that turn.
+struct nk_scan_turned {
     const char *name;
     uint64_t targets; // bits
 };
@@ -41,17 +44,18 @@ struct nk_scan_changes {
     size_t gained_count, lost_count, gained_room, lost_room;
     // Only what is certain: a body that is small and cannot be compared with a large one (of another target, in its
     // container) is neither empty nor real. Sorted by name.
-    struct nk_scan_moved *emptied, *filled;
-    size_t emptied_count, filled_count, emptied_room, filled_room;
+    struct nk_scan_turned *turned[NK_SCAN_TURNS];
+    size_t turned_count[NK_SCAN_TURNS], turned_room[NK_SCAN_TURNS];
     bool failed;
 };
 
 // What is different. A library may be NULL: then all is gained or lost.
 void nk_scan_compare(const struct nk_scan_library *old, const struct nk_scan_library *new_one,
                      struct nk_scan_changes *changes);
-// "sm_75 sm_80": its targets.
-void nk_scan_moved_targets(struct nk_buf *out, const struct nk_scan_changes *changes,
-                           const struct nk_scan_moved *moved);
+// "now empty on ", "no longer empty on ".
+const char *nk_scan_turn_words(enum nk_scan_turn turn);
+// "now empty on sm_75 sm_80: name(float*)": the i-th that took that turn.
+void nk_scan_turned_text(struct nk_buf *out, const struct nk_scan_changes *changes, enum nk_scan_turn turn, size_t i);
 void nk_scan_changes_free(struct nk_scan_changes *changes);
 
 #endif

@@ -41,30 +41,27 @@ static void shifted(struct nk_buf *out, const struct nk_scan_changes *changes)
 }
 
 // Kernels whose bodies were compiled away for a target, or are no longer.
-static void emptied(struct nk_buf *out, const struct nk_scan_changes *changes, bool now)
+static void turns(struct nk_buf *out, const struct nk_scan_changes *changes, enum nk_scan_turn turn)
 {
     bool any = false;
     for (size_t i = 0; i < changes->targets; i++) {
         const struct nk_scan_change *t = &changes->target[i];
-        uint64_t kernels = now ? t->emptied : t->filled;
-        if (!kernels) continue;
-        nk_buf_text(out, any ? ", " : now ? "    now empty on " : "    no longer empty on ");
+        if (!t->turned[turn]) continue;
+        nk_buf_text(out, any ? ", " : "    ");
+        if (!any) nk_buf_text(out, nk_scan_turn_words(turn));
         nk_scan_arch_text(out, &t->arch, false);
         nk_buf_text(out, " ");
-        nk_scan_number(out, kernels);
+        nk_scan_number(out, t->turned[turn]);
         any = true;
     }
     if (any) nk_buf_text(out, "\n");
 }
 
-static void names_emptied(struct nk_buf *out, const struct nk_scan_changes *changes, bool now)
+static void names_turned(struct nk_buf *out, const struct nk_scan_changes *changes, enum nk_scan_turn turn)
 {
-    const struct nk_scan_moved *list = now ? changes->emptied : changes->filled;
-    for (size_t i = 0; i < (now ? changes->emptied_count : changes->filled_count); i++) {
-        nk_buf_text(out, now ? "      now empty on " : "      no longer empty on ");
-        nk_scan_moved_targets(out, changes, &list[i]);
-        nk_buf_text(out, ": ");
-        nk_scan_kernel_name(out, list[i].name);
+    for (size_t i = 0; i < changes->turned_count[turn]; i++) {
+        nk_buf_text(out, "      ");
+        nk_scan_turned_text(out, changes, turn, i);
         nk_buf_text(out, "\n");
     }
 }
@@ -89,8 +86,8 @@ static void one(struct nk_buf *out, const struct nk_scan_pair *pair, const struc
     targets(out, &changes, true);
     targets(out, &changes, false);
     if (pair->old_library && pair->new_library) shifted(out, &changes);
-    emptied(out, &changes, true);
-    emptied(out, &changes, false);
+    turns(out, &changes, NK_SCAN_EMPTIED);
+    turns(out, &changes, NK_SCAN_FILLED);
     if (changes.gained_count + changes.lost_count) {
         nk_buf_text(out, "    kernels   gained ");
         nk_scan_number(out, changes.gained_count);
@@ -100,8 +97,8 @@ static void one(struct nk_buf *out, const struct nk_scan_pair *pair, const struc
     }
     if (show->names) names(out, "+", changes.gained, changes.gained_count);
     if (show->names) names(out, "-", changes.lost, changes.lost_count);
-    if (show->names) names_emptied(out, &changes, true);
-    if (show->names) names_emptied(out, &changes, false);
+    if (show->names) names_turned(out, &changes, NK_SCAN_EMPTIED);
+    if (show->names) names_turned(out, &changes, NK_SCAN_FILLED);
     if (out->size == before) nk_buf_text(out, "    the same\n");
     for (size_t i = 0; i < show->gpus->count; i++) {
         nk_buf_format(out, "    %-9s ", show->gpus->gpu[i].text);
@@ -159,10 +156,11 @@ static json_t *name_list(const char *const *list, size_t count)
     return array;
 }
 
-static json_t *moved_list(const struct nk_scan_changes *changes, const struct nk_scan_moved *list, size_t count)
+static json_t *turned_list(const struct nk_scan_changes *changes, enum nk_scan_turn turn)
 {
+    const struct nk_scan_turned *list = changes->turned[turn];
     json_t *array = json_array();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < changes->turned_count[turn]; i++) {
         json_t *archs = json_array();
         for (size_t k = 0; k < changes->targets; k++)
             if (list[i].targets >> changes->target[k].bit & 1) json_array_append_new(archs, arch(&changes->target[k]));
@@ -209,9 +207,9 @@ static json_t *one_json(const struct nk_scan_pair *pair, const struct nk_scan_sh
         object, "kernels",
         json_pack("{s:o,s:o}", "gained", name_list(c.gained, c.gained_count), "lost", name_list(c.lost, c.lost_count)));
     json_object_set_new(object, "kernels_by_arch", by_arch);
-    json_object_set_new(object, "hollow",
-                        json_pack("{s:o,s:o}", "now", moved_list(&c, c.emptied, c.emptied_count), "no_longer",
-                                  moved_list(&c, c.filled, c.filled_count)));
+    json_object_set_new(
+        object, "hollow",
+        json_pack("{s:o,s:o}", "now", turned_list(&c, NK_SCAN_EMPTIED), "no_longer", turned_list(&c, NK_SCAN_FILLED)));
     json_object_set_new(object, "old_runs", runs(pair->old_library, show));
     json_object_set_new(object, "new_runs", runs(pair->new_library, show));
     nk_scan_changes_free(&c);

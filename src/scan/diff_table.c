@@ -70,16 +70,15 @@ static void targets(struct nk_buf *text, const struct nk_scan_changes *changes, 
 }
 
 // "sm_75 for 18 kernels": whose bodies are empty there in one only.
-static void emptied(struct nk_buf *text, const struct nk_scan_changes *changes, bool now)
+static void turns(struct nk_buf *text, const struct nk_scan_changes *changes, enum nk_scan_turn turn)
 {
     for (size_t i = 0; i < changes->targets; i++) {
         const struct nk_scan_change *t = &changes->target[i];
-        uint64_t kernels = now ? t->emptied : t->filled;
-        if (!kernels) continue;
+        if (!t->turned[turn]) continue;
         comma(text);
         nk_scan_arch_text(text, &t->arch, false);
         nk_buf_text(text, " for ");
-        nk_scan_count(text, kernels, "kernel", "kernels");
+        nk_scan_count(text, t->turned[turn], "kernel", "kernels");
     }
 }
 
@@ -109,9 +108,9 @@ static void change_row(struct nk_buf *out, const struct nk_scan_pair *pair, cons
     nk_cell_markdown_next(out, &text);
     nk_scan_number(&text, changes->lost_count);
     nk_cell_markdown_next(out, &text);
-    emptied(&text, changes, true);
+    turns(&text, changes, NK_SCAN_EMPTIED);
     nk_cell_markdown_next(out, &text);
-    emptied(&text, changes, false);
+    turns(&text, changes, NK_SCAN_FILLED);
     nk_cell_markdown_next(out, &text);
     nk_buf_text(out, "\n");
     nk_buf_free(&text);
@@ -146,15 +145,11 @@ static void name_items(struct nk_buf *out, struct nk_buf *text, const char *sign
     }
 }
 
-static void moved_items(struct nk_buf *out, const struct nk_scan_changes *changes, bool now)
+static void turned_items(struct nk_buf *out, const struct nk_scan_changes *changes, enum nk_scan_turn turn)
 {
     struct nk_buf text = {0};
-    const struct nk_scan_moved *list = now ? changes->emptied : changes->filled;
-    for (size_t i = 0; i < (now ? changes->emptied_count : changes->filled_count); i++) {
-        nk_buf_text(&text, now ? "now empty on " : "no longer empty on ");
-        nk_scan_moved_targets(&text, changes, &list[i]);
-        nk_buf_text(&text, ": ");
-        nk_scan_kernel_name(&text, list[i].name);
+    for (size_t i = 0; i < changes->turned_count[turn]; i++) {
+        nk_scan_turned_text(&text, changes, turn, i);
         nk_buf_text(out, "- ");
         nk_cell_markdown(out, text.data ? text.data : "");
         nk_buf_text(out, "\n");
@@ -168,7 +163,8 @@ static void name_list(struct nk_buf *out, const struct nk_scan_pair *pair, const
                       const struct nk_scan_show *show)
 {
     struct nk_buf text = {0};
-    if (!changes->gained_count && !changes->lost_count && !changes->emptied_count && !changes->filled_count) return;
+    size_t turned = changes->turned_count[NK_SCAN_EMPTIED] + changes->turned_count[NK_SCAN_FILLED];
+    if (!changes->gained_count && !changes->lost_count && !turned) return;
     nk_scan_title_change(&text, pair->old_item, pair->new_item, show->full_paths);
     nk_buf_text(&text, ", ");
     nk_scan_shown(&text, (pair->new_library ? pair->new_library : pair->old_library)->path, show->full_paths);
@@ -178,8 +174,8 @@ static void name_list(struct nk_buf *out, const struct nk_scan_pair *pair, const
     nk_buf_clear(&text);
     name_items(out, &text, "gained", changes->gained, changes->gained_count);
     name_items(out, &text, "lost", changes->lost, changes->lost_count);
-    moved_items(out, changes, true);
-    moved_items(out, changes, false);
+    turned_items(out, changes, NK_SCAN_EMPTIED);
+    turned_items(out, changes, NK_SCAN_FILLED);
     if (text.failed) out->failed = true;
     nk_buf_free(&text);
 }
@@ -248,8 +244,8 @@ static void csv_targets(struct nk_buf *out, const char *place, const struct nk_s
             nk_buf_format(out, "%sarchs,%s,%s,,,\r\n", place, t->in_new ? "gained" : "lost", name);
         csv_count(out, place, "kernels_by_arch,gained", name, t->gained);
         csv_count(out, place, "kernels_by_arch,lost", name, t->lost);
-        csv_count(out, place, "hollow,now", name, t->emptied);
-        csv_count(out, place, "hollow,no_longer", name, t->filled);
+        csv_count(out, place, "hollow,now", name, t->turned[NK_SCAN_EMPTIED]);
+        csv_count(out, place, "hollow,no_longer", name, t->turned[NK_SCAN_FILLED]);
         nk_buf_clear(&arch);
     }
     if (arch.failed) out->failed = true;
@@ -268,14 +264,15 @@ static void csv_names(struct nk_buf *out, const char *place, const char *change,
 }
 
 // A row a target: its name and that of the kernel, which holds no blank.
-static void csv_moved(struct nk_buf *out, const char *place, const struct nk_scan_changes *changes, bool now)
+static void csv_turned(struct nk_buf *out, const char *place, const struct nk_scan_changes *changes,
+                       enum nk_scan_turn turn)
 {
     struct nk_buf name = {0};
-    const struct nk_scan_moved *list = now ? changes->emptied : changes->filled;
-    for (size_t i = 0; i < (now ? changes->emptied_count : changes->filled_count); i++)
+    const struct nk_scan_turned *list = changes->turned[turn];
+    for (size_t i = 0; i < changes->turned_count[turn]; i++)
         for (size_t k = 0; k < changes->targets; k++) {
             if (!(list[i].targets >> changes->target[k].bit & 1)) continue;
-            nk_buf_format(out, "%shollow_kernel,%s,", place, now ? "now" : "no_longer");
+            nk_buf_format(out, "%shollow_kernel,%s,", place, turn == NK_SCAN_EMPTIED ? "now" : "no_longer");
             nk_scan_arch_text(&name, &changes->target[k].arch, false);
             nk_buf_text(&name, " ");
             nk_scan_clean(&name, list[i].name);
@@ -311,8 +308,8 @@ static void csv_rows(struct sheets *sheets, const struct nk_scan_pair *pair, con
     csv_count(out, place, "kernels,lost", "", changes->lost_count);
     if (show->names) csv_names(out, place, "kernel,gained", changes->gained, changes->gained_count);
     if (show->names) csv_names(out, place, "kernel,lost", changes->lost, changes->lost_count);
-    if (show->names) csv_moved(out, place, changes, true);
-    if (show->names) csv_moved(out, place, changes, false);
+    if (show->names) csv_turned(out, place, changes, NK_SCAN_EMPTIED);
+    if (show->names) csv_turned(out, place, changes, NK_SCAN_FILLED);
     csv_verdicts(out, place, pair, show);
     if (where.failed) out->failed = true;
     nk_buf_free(&where);

@@ -3,6 +3,7 @@
 #include "scan/pairs.h"
 #include "image/kernels.h"
 #include "scan/hash.h"
+#include "scan/words.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -243,21 +244,19 @@ static void list(struct nk_scan_changes *changes, bool gained, const char *name)
     more[(*count)++] = name;
 }
 
-static void move(struct nk_scan_changes *changes, bool emptied, const char *name, uint64_t targets)
+static void note_turn(struct nk_scan_changes *changes, enum nk_scan_turn turn, const char *name, uint64_t targets)
 {
-    struct nk_scan_moved **list = emptied ? &changes->emptied : &changes->filled;
-    size_t *count = emptied ? &changes->emptied_count : &changes->filled_count;
+    size_t *count = &changes->turned_count[turn];
     if (!targets) return;
-    struct nk_scan_moved *more =
-        nk_scan_grow(*list, *count, emptied ? &changes->emptied_room : &changes->filled_room, sizeof *more);
+    struct nk_scan_turned *more =
+        nk_scan_grow(changes->turned[turn], *count, &changes->turned_room[turn], sizeof *more);
     if (!more) {
         changes->failed = true;
         return;
     }
-    *list = more;
-    more[(*count)++] = (struct nk_scan_moved){name, targets};
-    for (size_t i = 0; i < changes->targets; i++)
-        *(emptied ? &changes->target[i].emptied : &changes->target[i].filled) += targets >> i & 1;
+    changes->turned[turn] = more;
+    more[(*count)++] = (struct nk_scan_turned){name, targets};
+    for (size_t i = 0; i < changes->targets; i++) changes->target[i].turned[turn] += targets >> i & 1;
 }
 
 // A name of both.
@@ -269,8 +268,9 @@ static void compare_bits(struct nk_scan_changes *changes, const struct named *ol
         changes->target[i].lost += before && !after;
     }
     // Copies of one name in several containers that differ say nothing.
-    move(changes, true, new_one->name, old->real & ~old->hollow & new_one->hollow & ~new_one->real);
-    move(changes, false, new_one->name, old->hollow & ~old->real & new_one->real & ~new_one->hollow);
+    uint64_t was_real = old->real & ~old->hollow, was_empty = old->hollow & ~old->real;
+    note_turn(changes, NK_SCAN_EMPTIED, new_one->name, was_real & new_one->hollow & ~new_one->real);
+    note_turn(changes, NK_SCAN_FILLED, new_one->name, was_empty & new_one->real & ~new_one->hollow);
 }
 
 static void note_images(struct nk_scan_changes *changes, const struct nk_scan_library *library, bool is_old)
@@ -318,22 +318,29 @@ void nk_scan_compare(const struct nk_scan_library *old, const struct nk_scan_lib
     qsort(changes->target, changes->targets, sizeof *changes->target, by_target);
 }
 
-void nk_scan_moved_targets(struct nk_buf *out, const struct nk_scan_changes *changes, const struct nk_scan_moved *moved)
+const char *nk_scan_turn_words(enum nk_scan_turn turn)
 {
-    bool any = false;
-    for (size_t i = 0; i < changes->targets; i++) {
-        if (!(moved->targets >> changes->target[i].bit & 1)) continue;
-        if (any) nk_buf_text(out, " ");
-        nk_scan_arch_text(out, &changes->target[i].arch, false);
-        any = true;
+    return turn == NK_SCAN_EMPTIED ? "now empty on " : "no longer empty on ";
+}
+
+void nk_scan_turned_text(struct nk_buf *out, const struct nk_scan_changes *changes, enum nk_scan_turn turn, size_t i)
+{
+    const struct nk_scan_turned *turned = &changes->turned[turn][i];
+    const char *before = nk_scan_turn_words(turn);
+    for (size_t k = 0; k < changes->targets; k++) {
+        if (!(turned->targets >> changes->target[k].bit & 1)) continue;
+        nk_buf_text(out, before);
+        nk_scan_arch_text(out, &changes->target[k].arch, false);
+        before = " ";
     }
+    nk_buf_text(out, ": ");
+    nk_scan_kernel_name(out, turned->name);
 }
 
 void nk_scan_changes_free(struct nk_scan_changes *changes)
 {
     free(changes->gained);
     free(changes->lost);
-    free(changes->emptied);
-    free(changes->filled);
+    for (int turn = 0; turn < NK_SCAN_TURNS; turn++) free(changes->turned[turn]);
     *changes = (struct nk_scan_changes){0};
 }
