@@ -206,16 +206,24 @@ disk=$NOKERNEL_DIR.disk; rm -f "$disk"; truncate -s 128M "$disk"; mkdir -p "$NOK
 export NOKERNEL_DIR=$NOKERNEL_DIR/of; exec "$@" """, "sh"]
 
 
+def with_quota(run, program, mounted, kilobytes):
+    app = program("threads", "12.4", GOOD, BAD, more=["-lpthread"])
+    return run(*mounted, app, 4, 20, env={"KILOBYTES": kilobytes}, exit_report=False)
+
+
+def costs_only_the_recording(out):
+    assert out.lines == ["good 80", "bad 80"]
+    assert "FAILED  k_b" in out.stderr or out.stderr.count("Disk quota exceeded") == 1, out.stderr
+
+
 @pytest.mark.parametrize("kilobytes", [64, *range(88, 129, 4), 256])
 def test_a_quota_that_is_used_up_costs_the_recording_and_not_the_program(run, program, kilobytes):
     """A page of a mapped file that has no place on the disk any more is a SIGBUS."""
-    out = run(*WITH_QUOTA, program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), 4, 20, env={"KILOBYTES": kilobytes},
-              exit_report=False)
+    out = with_quota(run, program, WITH_QUOTA, kilobytes)
     if out.code == 125:
         warnings.warn("no file system with quotas may be mounted here (as root, with btrfs-progs): they are not tried")
         return
-    assert out.lines == ["good 80", "bad 80"]
-    assert "FAILED  k_b" in out.stderr or out.stderr.count("Disk quota exceeded") == 1, out.stderr
+    costs_only_the_recording(out)
 
 
 # The same as a container sees it: the folder is one of overlayfs, and what is written goes to that file system.
@@ -228,13 +236,11 @@ export NOKERNEL_DIR=$NOKERNEL_DIR.seen; exec "$@" """), "sh"]
 
 @pytest.mark.parametrize("kilobytes", [64, *range(88, 117, 4), 256])
 def test_a_quota_below_the_file_system_of_a_container_costs_the_recording_and_not_the_program(run, program, kilobytes):
-    out = run(*IN_CONTAINER, program("threads", "12.4", GOOD, BAD, more=["-lpthread"]), 4, 20, env={"KILOBYTES": kilobytes},
-              exit_report=False)
+    out = with_quota(run, program, IN_CONTAINER, kilobytes)
     if out.code == 125:
         warnings.warn("no overlay of a file system with quotas may be mounted here: it is not tried")
         return
-    assert out.lines == ["good 80", "bad 80"]
-    assert "FAILED  k_b" in out.stderr or out.stderr.count("Disk quota exceeded") == 1, out.stderr
+    costs_only_the_recording(out)
 
 
 # ---- file systems whose files are not mapped
